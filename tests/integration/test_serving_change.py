@@ -250,6 +250,26 @@ def test_services_that_get_the_ports_of_others_start_after_those_have_stopped(se
 
 
 @pytest.mark.long
+def test_no_request_is_lost_when_ports_change_and_pools_swap_them(service):
+    service.deploy(2, 2)
+    begin, pools = service.starts(), service.pools(2, 2)
+    with load.Load(URL, "tiny", clients=2) as requests:
+        pools["decode"]["ports"]["api"] = PORT + 60
+        output = service.play("deploy", inference_pools=pools)
+        assert "Restart without a pause: decode-0. Restart without a pause: decode-1." in output, output[-5000:]
+        assert members() == [("decode", 60), ("decode", 76), ("prefill", 10), ("prefill", 26)]
+
+        pools["prefill"]["instances"], pools["decode"]["instances"] = 1, 3
+        pools["decode"]["ports"]["api"] = [PORT + 60, PORT + 76, PORT + 26]  # the last one is prefill-1's
+        output = service.play("deploy", inference_pools=pools)
+        assert "Without a pause: prefill-1 finish their requests and stop before others start" in output, output[-5000:]
+        assert members() == [("decode", 26), ("decode", 60), ("decode", 76), ("prefill", 10)]
+        now = service.starts()
+        assert [name for name in begin if now.get(name) == begin[name]] == ["prefill-0", "router"]
+    nothing_lost(requests)
+
+
+@pytest.mark.long
 def test_upgrade_and_rollback_lose_no_request(service):
     service.play("site")
     begin = service.starts()

@@ -17,6 +17,17 @@ import typing as t
 from ..description.values import natural
 from ..plan.linked import together
 from ..plan.revision import KINDS, incompatible
+from .before import (
+    by_host,
+    elsewhere,
+    engines_as_deployed,
+    instances_of,
+    moved_entry,
+    old_instances,
+    taken_from,
+    torn,
+    whole,
+)
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
@@ -39,6 +50,10 @@ TAKEN = (
     "The plan gives NPUs or ports of {names} to {takers}, so the former must stop before the latter start. Clients may get errors until then, "
     "and until the models are loaded. {state}"
     "Fix: run again with -e inference_allow_pause=true when a pause is acceptable, or plan other devices."
+)
+MOVES = (
+    "{name} moves from {before} to {after}, so clients have to use another address, and those that use the one before get errors when it is "
+    "removed. {state}Fix: run again with -e inference_allow_pause=true when that is acceptable, or keep {before} in the group."
 )
 EARLY = "Nothing was changed. "
 LATE = (
@@ -65,59 +80,80 @@ def steps(
     serve then; ``unfinished``: whether an upgrade half by half was interrupted: what runs is not what was recorded, so nothing restarts behind a
     router. Returns
 
-    ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], upstream: [url], routers: [name]}``,
-    engines first, then ``routers`` behind a balancer;
+    ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], leaving, upstream: [url],
+    routers: [name]}``, engines first, then ``routers`` behind a balancer;
     ``held``: names of their services, which nothing else may restart; ``pauses``: {reason: [service]}; ``refusals``: texts why the change
-    needs a pause; ``notes``: what to print; ``vacate``: {host: services that stop before any starts}.
+    needs a pause; ``notes``: what to print; ``vacate``: {host: services that stop before any starts}; ``withdrawn``: before they stop,
+    ``{engines, upstream, pause}``: engines with the URLs that the routers have, which leave the routers and, without ``pause``, finish. A step's
+    ``leaving`` are its engines with these URLs.
     """
-    instances = _instances(plan)
+    instances = instances_of(plan["services"])
     down = {name for found in pending.values() for name in found.get("down") or ()}
     outdated = {name for found in pending.values() for name in found.get("outdated") or ()}
     entries = [
         service["name"] for service in plan["services"] if service["kind"] in ENTRIES and service["name"] in outdated
     ]
-    result: dict[str, t.Any] = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "vacate": {}}
-    taken = _taken(plan, deployed, pending, down)
-    if taken:
-        _vacate(result, taken, allow_pause, early)
-    stopping = {name for names in taken.values() for name in names}
+    result: dict[str, t.Any] = {
+        "roll": [],
+        "held": [],
+        "pauses": {},
+        "refusals": [],
+        "notes": [],
+        "vacate": {},
+        "withdrawn": {},
+    }
+    away_now = elsewhere(plan, deployed, pending)
+    old = old_instances(plan, deployed, away_now, down)
+    serves_now = _serves(plan, deployed, instances, down, old, away_now)
+    stopping = _stop_first(result, plan, deployed, pending, old, outdated, unfinished, allow_pause, early)
     gone = down | stopping
     due = {key: names for key, names in instances.items() if outdated & names and not gone & names}
     entries = [name for name in entries if name not in stopping]
+    old = {key: names for key, names in old.items() if not names & stopping}
     if unfinished:
         if outdated - gone:
             _at_once(result, sorted(outdated - gone, key=natural), allow_pause, early)
         return result
-    if not (due or entries) or not _serves(plan, deployed, instances, down):
+    ends = {name for names in old.values() for name in names} | {
+        name for names in due.values() for name in names & outdated
+    }
+    apart = _exchanged(plan) and incompatible(plan, deployed)
+    if not serves_now:
+        if apart:
+            _stop_all(result, ends, plan, deployed, away_now, down)
+        return result
+    moved, known = moved_entry(plan, deployed, pending)
+    if moved:
+        _moves(result, moved, known, plan, deployed, allow_pause, early)
+    # Old engines beside new ones, which the routers would pair.
+    mixed = {name for names in old.values() for name in names} if apart else set()
+    mixed = mixed if due or down & {name for names in instances.values() for name in names} else set()
+    if not (due or entries or mixed):
         return result
     away = set() if starts_first else down
-    serving = {key for key, names in instances.items() if not names & away} | _leaving(plan, deployed)
-    every = {*instances, *_leaving(plan, deployed)}
-    reasons = {key: _reason(key, every, serving, instances[key], plan, deployed, pending) for key in due}
+    serving = {key for key, names in instances.items() if not names & away} | set(old)
+    every = {*instances, *old}
+    reasons = {
+        key: MOVED if moved and known else _reason(key, every, serving, instances[key], plan, deployed, pending)
+        for key in due
+    }
     paused = {key: reason for key, reason in reasons.items() if reason}
     routers = _routers_one_by_one(entries, plan, deployed, pending, gone)
     if not starts_first and len(_named(plan, "router") - down) < 2:
         routers = []  # the balancer would not drain the last one that runs
     entries = [name for name in entries if name not in routers]
-    result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed)
+    result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed, away_now)
     result["roll"] += _rolled_routers(routers, plan)
     result["held"] = sorted(name for step in result["roll"] for name in step["services"])
     at_once = {name: _entry_reason(name, plan, deployed, pending, down) for name in entries}
-    for reason in sorted({*paused.values(), *at_once.values()}):
+    for reason in sorted({*paused.values(), *at_once.values(), *([OTHER] if mixed else [])}):
         engines = {name for key in paused if paused[key] == reason for name in due[key] & outdated}
+        engines |= mixed if reason == OTHER else set()
         found = sorted(engines) + [name for name in entries if at_once[name] == reason]
-        result["pauses"][reason] = found
-        names, more = ", ".join(found), _otherwise(reason, plan, deployed)
-        if allow_pause:
-            result["notes"].append(f"Pause: {names} restart at once, because {reason}.")
-        else:
-            state, duration = (
-                EARLY if early else LATE,
-                "as long as loading the model" if engines else "some seconds",
-            )
-            result["refusals"].append(
-                PAUSE.format(names=names, reason=reason, duration=duration, state=state, else_=more)
-            )
+        duration = "as long as loading the model" if engines else "some seconds"
+        _refuse(result, found, reason, plan, deployed, allow_pause, early, duration)
+    if apart and (paused or mixed):
+        _stop_all(result, ends, plan, deployed, away_now, down)
     for step in result["roll"]:
         result["notes"].append(f"Restart without a pause: {', '.join(step['services'])}.")
     return result
@@ -131,10 +167,159 @@ def _at_once(result: dict[str, t.Any], names: t.Sequence[str], allow_pause: bool
     result["refusals"].append(UNFINISHED.format(names=", ".join(names), state=EARLY if early else LATE))
 
 
+def _stop_first(
+    result: dict[str, t.Any],
+    plan: Plan,
+    deployed: Plan,
+    pending: t.Mapping[str, Pending],
+    old: t.Mapping[tuple[str, int], set[str]],
+    outdated: set[str],
+    unfinished: bool,
+    allow_pause: bool,
+    early: bool,
+) -> set[str]:
+    """Names of services that stop before any starts: others get their NPUs or ports, or other processes of their instance move to another host.
+
+    Engines finish their requests before, if others of their pools serve.
+    """
+    down = {name for found in pending.values() for name in found.get("down") or ()}
+    taken = taken_from(plan, deployed, pending, down)
+    given = {name for names in taken.values() for name in names}
+    away_now = elsewhere(plan, deployed, pending)
+    parted = torn(plan, outdated, away_now)
+    names = whole(given | parted, deployed)
+    if not names:
+        return set()
+    reason = HALVED if unfinished else _cannot_leave(names, plan, deployed, pending, old, down)
+    if not reason:
+        result["vacate"] = by_host(names, plan, deployed, away_now, down)
+        before = engines_as_deployed({service["name"] for service in deployed["services"]} - names, deployed)
+        result["withdrawn"] = {
+            "engines": engines_as_deployed(names, deployed),
+            "upstream": [engine["url"] for engine in before if engine["kind"] == "prefill"],
+            "pause": False,
+        }
+        why = REASSIGNED if given else PARTED
+        result["notes"].append(
+            f"Without a pause: {_listed(names)} finish their requests and stop before others start, because {why}."
+        )
+        return names
+    if given:
+        _vacate(result, taken, allow_pause, early)
+    if parted:
+        stopped = by_host(whole(parted, deployed), plan, deployed, away_now, down)
+        for host, found in stopped.items():
+            result["vacate"][host] = sorted({*result["vacate"].get(host, ()), *found})
+        _refuse(result, sorted(parted, key=natural), reason, plan, deployed, allow_pause, early)
+    return given | parted
+
+
+def _listed(names: t.Iterable[str]) -> str:
+    return ", ".join(sorted(names, key=natural))
+
+
+def _cannot_leave(
+    names: set[str],
+    plan: Plan,
+    deployed: Plan,
+    pending: t.Mapping[str, Pending],
+    old: t.Mapping[tuple[str, int], set[str]],
+    down: set[str],
+) -> str:
+    """Why these deployed services cannot stop while others serve; empty if they can."""
+    kinds = {service["name"]: service["kind"] for service in deployed["services"] if service["kind"] in KINDS}
+    if not names <= set(kinds):
+        return REASSIGNED
+    if (together(plan) | together(deployed)) & names:
+        return LINKED
+    if not plan.get("members") or _routers(plan) != _routers(deployed) or _named(plan, "router") & down:
+        return NO_API
+    if any(found.get("secrets") for found in pending.values()):
+        return KEYS
+    if incompatible(plan, deployed):
+        return OTHER
+    stay = {kind for (kind, _n), group in instances_of(plan["services"]).items() if not group & (down | names)}
+    stay |= {kind for (kind, _n), group in old.items() if not group & names}
+    return "" if {kinds[name] for name in names} <= stay else ALONE
+
+
+def _routers(plan: Plan) -> tuple[t.Any, list[str]]:
+    """How and where the members of the routers are changed."""
+    section = plan.get("members") or {}
+    return section.get("api"), [router["url"] for router in (section, *section.get("more", ())) if router]
+
+
+def _exchanged(plan: Plan) -> bool:
+    """Whether engines exchange KV cache: between pools, or through a store."""
+    kinds = {service["kind"] for service in plan["services"]}
+    return "prefill" in kinds or bool(kinds - {*KINDS, *ENTRIES, "probe"})
+
+
+def _stop_all(
+    result: dict[str, t.Any],
+    names: set[str],
+    plan: Plan,
+    deployed: Plan,
+    gone: t.Mapping[str, Service],
+    down: set[str],
+) -> None:
+    """Let engines of another revision stop before any starts; those on hosts that the plan does not have leave the routers."""
+    stopped = by_host(names, plan, deployed, gone, down)
+    for host, found in stopped.items():
+        result["vacate"][host] = sorted({*result["vacate"].get(host, ()), *found})
+    hosts = {host["name"] for host in plan["hosts"]}
+    beyond = {name for name in names if name in gone and gone[name]["host"] not in hosts}
+    left = engines_as_deployed(beyond, deployed)
+    if left and plan.get("members") and _routers(plan) == _routers(deployed) and not _named(plan, "router") & down:
+        result["withdrawn"] = {"engines": left, "upstream": [], "pause": True}
+
+
+def _moves(
+    result: dict[str, t.Any],
+    name: str,
+    known: bool | None,
+    plan: Plan,
+    deployed: Plan,
+    allow_pause: bool,
+    early: bool,
+) -> None:
+    """Announce that the clients' entry moves; refused only if it is known to run where it is deployed."""
+    before, after = (
+        next(service["host"] for service in each["services"] if service["name"] == name) for each in (deployed, plan)
+    )
+    result["pauses"][MOVED] = [name]
+    if known and not allow_pause:
+        result["refusals"].append(MOVES.format(name=name, before=before, after=after, state=EARLY if early else LATE))
+    else:
+        result["notes"].append(f"Pause: {name} moves from {before} to {after}, so clients have to use another address.")
+
+
+def _refuse(
+    result: dict[str, t.Any],
+    names: t.Sequence[str],
+    reason: str,
+    plan: Plan,
+    deployed: Plan,
+    allow_pause: bool,
+    early: bool,
+    duration: str = "as long as loading the model",
+) -> None:
+    """Record that services restart at once, as a note if that is allowed, else as a refusal."""
+    result["pauses"][reason] = [*result["pauses"].get(reason, ()), *names]
+    listed, more = ", ".join(names), _otherwise(reason, plan, deployed)
+    if allow_pause:
+        result["notes"].append(f"Pause: {listed} restart at once, because {reason}.")
+        return
+    state = EARLY if early else LATE
+    result["refusals"].append(PAUSE.format(names=listed, reason=reason, duration=duration, state=state, else_=more))
+
+
 HALVED = "an upgrade half by half was interrupted"
 SINGLE = "all requests go through it, and there is one of it"
 LAST = "no other router runs"
 UNBALANCED = "the balancer in front of the routers does not run"
+MOVED = "the clients' entry moves to another host"
+PARTED = "other processes of the same instance move to another host"
 REASSIGNED = "their NPUs or ports are given to others"
 ALONE = "its pool has no other instance"
 AWAY = "no other instance of its pool runs"
@@ -171,19 +356,6 @@ def _otherwise(reason: str, plan: Plan, deployed: Plan) -> str:
     return ", or add an instance first" if reason == ALONE else ""
 
 
-def _instances(plan: Plan) -> dict[tuple[str, int], set[str]]:
-    found: dict[tuple[str, int], set[str]] = {}
-    for service in plan["services"]:
-        if service["kind"] in KINDS:
-            found.setdefault((service["kind"], service["instance"]), set()).add(service["name"])
-    return found
-
-
-def _leaving(plan: Plan, deployed: Plan) -> set[tuple[str, int]]:
-    """Instances that are deployed and no longer planned: they serve until all others have changed."""
-    return set(_instances({"services": deployed.get("services", ())})) - set(_instances(plan))
-
-
 def leaving_engines(plan: Plan, deployed: Plan) -> list[t.Mapping[str, t.Any]]:
     """The APIs of engines that are deployed and no longer planned, as the router has them: {name, kind, url}."""
     planned = {service["name"] for service in plan["services"]}
@@ -191,18 +363,33 @@ def leaving_engines(plan: Plan, deployed: Plan) -> list[t.Mapping[str, t.Any]]:
     return [engine for engine in found if engine["name"] not in planned]
 
 
-def _serves(plan: Plan, deployed: Plan, instances: t.Mapping[tuple[str, int], set[str]], down: set[str]) -> bool:
-    """Whether each pool has an instance that runs completely, and a router, the balancer and the frontend run if they are deployed."""
-    kinds = {kind for kind, _number in instances}
-    up = {kind for (kind, _number), names in instances.items() if not names & down}
-    there = {service["kind"] for service in deployed.get("services", plan["services"])}
-    entries = [_named(plan, kind) for kind in ENTRIES if kind in there]
-    return kinds == up and all(not names or names - down for names in entries)
+def _serves(
+    plan: Plan,
+    deployed: Plan,
+    instances: t.Mapping[tuple[str, int], set[str]],
+    down: set[str],
+    old: t.Collection[tuple[str, int]] = (),
+    gone: t.Mapping[str, Service] | None = None,
+) -> bool:
+    """Whether each deployed pool has an instance that runs completely, and a router, the balancer and the frontend run if they are deployed.
+
+    ``old``, ``gone``: instances and services that run as deployed, and not where they are planned.
+    """
+    before = deployed.get("services") or plan["services"]
+    planned = {kind for kind, _number in instances}
+    kinds = {kind for kind, _number in instances_of(before)}
+    up = {kind for (kind, _number), names in instances.items() if not names & down} | {kind for kind, _number in old}
+    there = {service["kind"] for service in before}
+    moved = {service["kind"] for service in (gone or {}).values()}
+    entries = {kind: _named(plan, kind) for kind in ENTRIES if kind in there}
+    return (kinds & planned or kinds) <= up and all(
+        not names or names - down or kind in moved for kind, names in entries.items()
+    )
 
 
 def serves(plan: Plan, down: t.Iterable[str]) -> bool:
     """Whether a deployed plan serves without these services: each pool and each kind of router has one that runs."""
-    return _serves(plan, plan, _instances(plan), set(down))
+    return _serves(plan, plan, instances_of(plan["services"]), set(down))
 
 
 def _named(plan: Plan, kind: str) -> set[str]:
@@ -239,7 +426,8 @@ def _entry_reason(
 def _rolled_routers(names: t.Iterable[str], plan: Plan) -> list[Step]:
     hosts = {service["name"]: service["host"] for service in plan["services"]}
     return [
-        {"services": [name], "hosts": [hosts[name]], "engines": [], "upstream": [], "routers": [name]} for name in names
+        {"services": [name], "hosts": [hosts[name]], "engines": [], "leaving": [], "upstream": [], "routers": [name]}
+        for name in names
     ]
 
 
@@ -268,8 +456,10 @@ def _reason(
     return ""
 
 
-def _rolled(due: t.Mapping[tuple[str, int], set[str]], plan: Plan, deployed: Plan) -> list[Step]:
-    """One instance of each pool at a time, so that prefill and decode keep their proportion."""
+def _rolled(
+    due: t.Mapping[tuple[str, int], set[str]], plan: Plan, deployed: Plan, gone: t.Collection[str]
+) -> list[Step]:
+    """One instance of each pool at a time, so that prefill and decode keep their proportion. ``gone``: names of `elsewhere`."""
     rows: dict[int, set[str]] = {}
     for kind in KINDS:
         numbers = sorted(number for found, number in due if found == kind)
@@ -277,48 +467,28 @@ def _rolled(due: t.Mapping[tuple[str, int], set[str]], plan: Plan, deployed: Pla
             rows.setdefault(place, set()).update(due[kind, number])
     hosts = {service["name"]: service["host"] for service in plan["services"]}
     engines = plan["members"]["engines"] if rows else []
-    serving = [*engines, *leaving_engines(plan, deployed)]
-    return [
-        {
-            "services": sorted(names),
-            "hosts": sorted({hosts[name] for name in names}),
-            "engines": [engine for engine in engines if engine["name"] in names],
-            "upstream": [
-                engine["url"] for engine in serving if engine["kind"] == "prefill" and engine["name"] not in names
-            ],
-            "routers": [],
-        }
-        for _place, names in sorted(rows.items())
-    ]
-
-
-def _taken(
-    plan: Plan, deployed: Plan, pending: t.Mapping[str, Pending], down: set[str]
-) -> dict[str, dict[str, set[str]]]:
-    """{host: {running service: the other services that get its NPUs or ports}}."""
-    takers: dict[tuple[str, str], set[str]] = {}
-    for service in plan["services"]:
-        for used in _used(service):
-            takers.setdefault((service["host"], used), set()).add(service["name"])
-    planned = {service["name"] for service in plan["services"]}
-    found: dict[str, dict[str, set[str]]] = {}
-    for service in deployed.get("services", ()):
-        name, host = service["name"], service["host"]
-        others = pending.get(host, {}).get("other")
-        runs = name not in down if name in planned else others is None or service["unit"] in others
-        new = {taker for used in _used(service) for taker in takers.get((host, used), ())} - {name}
-        if runs and new:
-            found.setdefault(host, {})[name] = new
+    # The routers have an engine with the URL as deployed until its step, and those that leave or move until the end.
+    changing = {name for names in rows.values() for name in names}
+    before = {engine["name"]: engine for engine in engines_as_deployed(changing, deployed)}
+    listed = {engine["name"]: before.get(engine["name"], engine) for engine in engines}
+    ending = engines_as_deployed(gone, deployed)
+    found = []
+    for _place, names in sorted(rows.items()):
+        serving = [*listed.values(), *ending]
+        found.append(
+            {
+                "services": sorted(names),
+                "hosts": sorted({hosts[name] for name in names}),
+                "engines": [engine for engine in engines if engine["name"] in names],
+                "leaving": [listed[engine["name"]] for engine in engines if engine["name"] in names],
+                "upstream": [
+                    engine["url"] for engine in serving if engine["kind"] == "prefill" and engine["name"] not in names
+                ],
+                "routers": [],
+            }
+        )
+        listed.update({engine["name"]: engine for engine in engines if engine["name"] in names})
     return found
-
-
-def _used(service: Service) -> t.Iterator[str]:
-    """What two services of a host cannot have at once: NPUs and ports."""
-    for device in service["devices"]:
-        yield f"npu {device}"
-    for ports in service["ports"]:
-        for port in range(ports["first"], ports["first"] + ports["count"]):
-            yield f"port {port}"
 
 
 def _vacate(
@@ -368,9 +538,14 @@ def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
     if plan["runtime_facts"]["in_cluster"] or not deployed.get("services"):
         return []
     decided = change(plan, deployed)
-    instances, leaving = _instances(plan), _leaving(plan, deployed)
-    lines = [f"start {', '.join(decided['new'])}, prove and add the engines to the router"] if decided["new"] else []
-    lines += [f"restart at once: {', '.join(decided['rest'])}"] if decided["rest"] else []
+    instances = instances_of(plan["services"])
+    leaving = old_instances(plan, deployed, elsewhere(plan, deployed, {}), ())
+    first = sorted({name for names in decided["vacate"].values() for name in names}, key=natural)
+    lines = _first_lines(first, decided, instances, leaving)
+    again = [service["name"] for service in plan["services"] if service["name"] in {*decided["new"], *first}]
+    rest = [name for name in decided["rest"] if name not in first]
+    lines += [f"start {', '.join(again)}, prove and add the engines to the router"] if again else []
+    lines += [f"restart at once: {', '.join(rest)}"] if rest else []
     for step in decided["roll"]:
         if step["routers"]:
             others = len(_named(plan, "router")) - len(step["routers"])
@@ -384,7 +559,31 @@ def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
         lines.append(
             f"drain, restart, prove and return {', '.join(step['services'])}; instances that serve meanwhile: {left}"
         )
-    lines += [f"drain and remove {', '.join(decided['gone'])}"] if decided["gone"] else []
+    gone = [name for name in decided["gone"] if name.split(" ")[0] not in first]
+    lines += [f"drain and remove {', '.join(gone)}"] if gone else []
     lines = [f"  {number}. {line}" for number, line in enumerate(lines, 1)]
     pauses = [f"  {note}" for note in decided["notes"] if note.startswith("Pause")]
     return ["Steps of deploy, if all services run:", *lines, *pauses] if lines else []
+
+
+def _first_lines(
+    names: t.Sequence[str],
+    decided: t.Mapping[str, t.Any],
+    instances: t.Mapping[tuple[str, int], set[str]],
+    leaving: t.Mapping[tuple[str, int], set[str]],
+) -> list[str]:
+    """The step of services that stop before others start, with the instances that serve meanwhile if it is no pause."""
+    withdrawn = decided["withdrawn"]
+    lines = []
+    if withdrawn and withdrawn["pause"]:
+        lines.append(f"remove {', '.join(engine['name'] for engine in withdrawn['engines'])} from the router")
+    if not names:
+        return lines
+    if not withdrawn or withdrawn["pause"]:
+        return [*lines, f"stop {', '.join(names)}"]
+    away = {*names, *decided["new"]}
+    stay = {key for key, group in instances.items() if not group & away}
+    stay |= {key for key, group in leaving.items() if not group & set(names)}
+    kinds = sorted({kind for (kind, _n), group in {**instances, **leaving}.items() if group & set(names)})
+    counts = ", ".join(f"{sum(kind == found for found, _n in stay)} of {kind}" for kind in kinds)
+    return [*lines, f"drain and stop {', '.join(names)}; instances that serve meanwhile: {counts}"]

@@ -127,6 +127,9 @@ class Service:
     pause_file: str = ""  # only of the probe: while it exists, the probe sends no requests
     members: MembersFiles | None = None
     link_watch: LinkWatch | None = None
+    peers: tuple[
+        str, ...
+    ] = ()  # addresses of an instance's processes, if it is on several hosts: when one moves, all start anew
 
     @property
     def scratch_directory(self) -> str:
@@ -156,6 +159,7 @@ class Service:
             "source": list(self.source),
             "files": [file.as_dict() for file in self.files],
             "container": listed(self.container),
+            **({"peers": list(self.peers)} if self.peers else {}),
         }
         return {
             "name": self.name,

@@ -51,6 +51,8 @@ def _changes(name: str, old: Plan, new: Plan) -> list[str]:
             before, after = old[key].get(name_, "(not set)"), new[key].get(name_, "(not set)")
             found += [f"{key} {name_} {before} -> {after}"] if before != after else []
     found += [f"file {path}" for path in _changed_files(old["files"], new["files"])]
+    if old.get("peers") != new.get("peers"):
+        found.append(f"hosts of the instance {_joined(old.get('peers') or ())} -> {_joined(new.get('peers') or ())}")
     if old["container"] != new["container"]:
         found.append("container")
     return [f"~ {name} on {new['host']} restarts: {'; '.join(found) or 'limits'}"]

@@ -13,7 +13,8 @@ name), ``folder`` (for temporary files), and optionally ``check``, ``limit`` and
 An answer is ``{task, host, with, give}``: the result ``give`` for tasks with this name (a regular expression that has to match all of it, or the
 name of the module), on this host, if the JSON text of the arguments contains ``with``. The last one that applies counts. What runs in memory is
 real unless an answer has exactly its name and its host: a host that is lost there. The texts ``THE PLAN``
-and ``THE TEXT OF THE PLAN`` in it stand for the plan that was made in the run.
+and ``THE TEXT OF THE PLAN`` in it stand for the plan that was made in the run, ``THE TEXT OF THE PLAN WITH prefill-7 FOR prefill-0`` for one in
+which that engine has this name and the unit ``inference-old.service``.
 """
 
 from __future__ import annotations
@@ -85,6 +86,9 @@ def answer(name: str, module: str, host: str, arguments: t.Any) -> Record:
     return filled(found)
 
 
+RENAMED = "THE TEXT OF THE PLAN WITH "
+
+
 def filled(value: t.Any) -> t.Any:
     """A copy of an answer, with the plan of this run, or its text, where it says so."""
     if isinstance(value, dict):
@@ -94,7 +98,19 @@ def filled(value: t.Any) -> t.Any:
     if value in ("THE PLAN", "THE TEXT OF THE PLAN"):
         with open(f"{case['folder']}/ascend-inference-plan/plan.json", encoding="utf-8") as source:
             return json.load(source) if value == "THE PLAN" else source.read()
+    if isinstance(value, str) and value.startswith(RENAMED):
+        return json.dumps(renamed(filled("THE PLAN"), *value[len(RENAMED) :].split(" FOR ")))
     return value
+
+
+def renamed(plan: t.Any, new: str, old: str) -> t.Any:
+    """A plan with another name and number for an engine."""
+    for service in plan["services"]:
+        if service["name"] == old:
+            service.update(name=new, instance=int(new.rpartition("-")[2]), unit="inference-old.service")
+    for engine in plan["members"]["engines"]:
+        engine["name"] = new if engine["name"] == old else engine["name"]
+    return plan
 
 
 class Rehearsed:

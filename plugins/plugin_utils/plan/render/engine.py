@@ -87,8 +87,15 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         if context.contained and context.engine.images
         else None,
         link_watch=watch,
+        peers=_peers(instance),
         code_directory=context.code_directory(name) if watch else "",
     )
+
+
+def _peers(instance: Instance) -> tuple[str, ...]:
+    """The addresses of the processes' hosts, in order; empty if it is one host."""
+    addresses = tuple(dict.fromkeys(process.host.address for process in instance.processes))
+    return addresses if len(addresses) > 1 else ()
 
 
 def _files(context: Context, instance: Instance) -> tuple[File, ...]:

@@ -37,6 +37,7 @@ STARTED_WITH = {
     "files": (File("/srv/x/mooncake.json", "{}"),),
     "container": {"image": "x"},
     "start": Start(1, limits={"nofile": 1}),
+    "peers": ("10.0.0.1", "10.0.0.2"),
 }
 # What the playbooks, the runtime or other services need to know; a change of it takes effect without a restart, or comes with one of argv.
 BESIDE = {

@@ -50,8 +50,14 @@ def found(outdated, down=(), secrets=False):
     return {"n1": {"outdated": list(outdated), "down": list(down), "secrets": secrets}}
 
 
-NOTHING = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "vacate": {}}
+NOTHING = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "vacate": {}, "withdrawn": {}}
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
+
+
+def test_templates_read_the_keys_of_the_result():
+    """In a template the name of a method of dictionaries is the method."""
+    assert steps(found([]), plan(), plan()) == NOTHING
+    assert not [key for key in NOTHING if hasattr({}, key)]
 
 
 def test_one_instance_of_each_pool_at_a_time():
@@ -362,6 +368,7 @@ def test_routers_behind_a_balancer_restart_one_after_the_other():
         "services": ["router"],
         "hosts": ["n1"],
         "engines": [],
+        "leaving": [],
         "upstream": [],
         "routers": ["router"],
     }

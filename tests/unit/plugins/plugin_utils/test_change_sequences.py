@@ -1,0 +1,272 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sequences of random changes of one deployment, with a model of what playbooks and router do with each plan and its steps.
+
+After each task of a change: nobody is stopped that the router still has, no two services of a host have one NPU or port, the router pairs no
+engines of two revisions, and a pool that served has an engine that serves. Only an announced pause may break the first and the last.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import planned_steps, steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+ENGINES = ("prefill", "decode")
+VARIABLES = {
+    "inference_release": "0.23.0",
+    "inference_hardware": "a2",
+    "inference_interface": "eth0",
+    "inference_model": {"path": "/models/m", "name": "m", "moe": "true"},
+}
+OPERATIONS = (
+    "host",
+    "host",
+    "instances",
+    "instances",
+    "swap",
+    "dies",
+    "limit",
+    "kv",
+    "api",
+    "kv port",
+    "npu",
+    "router",
+)
+
+
+class Stopped(Exception):
+    """The run fails on purpose: the module would not take out the last engine that answers."""
+
+
+class Rack:
+    """What runs: services by (host, name), the members of the router by URL, and the plan that the hosts recorded."""
+
+    def __init__(self):
+        self.running, self.members, self.recorded = {}, {}, {}
+        self.pause, self.died, self.runs = True, False, 0
+
+    def pending(self, plan):
+        """What the module service_state reports of each planned host."""
+        found = {host["name"]: {"down": [], "outdated": [], "other": []} for host in plan["hosts"]}
+        for service in plan["services"]:
+            now = self.running.get((service["host"], service["name"]))
+            if now is None:
+                found[service["host"]]["down"].append(service["name"])
+            elif now["digest"] != service["digest"]:
+                found[service["host"]]["outdated"].append(service["name"])
+        planned = {(service["host"], service["name"]) for service in plan["services"]}
+        for place, service in self.running.items():
+            if place not in planned and place[0] in found:
+                found[place[0]]["other"].append(service["unit"])
+        return found
+
+    def serving(self, kind):
+        """URLs of engines of a pool that the router has and that run."""
+        alive = {url_of(service) for service in self.running.values() if service["health"]}
+        return {url for url, found in self.members.items() if found == kind and url in alive}
+
+    def drop(self, engines, allowed):
+        for kind in {engine["kind"] for engine in engines}:
+            left = self.serving(kind) - {engine["url"] for engine in engines}
+            if not left and not allowed and self.serving(kind):
+                raise Stopped(kind)
+        for engine in engines:
+            self.members.pop(engine["url"], None)
+
+    def end(self, place):
+        service = self.running.pop(place, None)
+        if service and service["kind"] in ENGINES and service["health"]:
+            assert self.pause or url_of(service) not in self.members, f"{place} stops while the router has it"
+
+    def start(self, service, revision):
+        place = (service["host"], service["name"])
+        self.end(place)
+        for (host, name), other in self.running.items():
+            if host == service["host"]:
+                clash = set(used(other)) & set(used(service))
+                assert not clash, f"{name} still has {clash}, which {service['name']} needs"
+        self.running[place] = {**service, "revision": revision, "run": self.runs}
+        self.one_revision()
+
+    def add(self, engines):
+        self.members.update({engine["url"]: engine["kind"] for engine in engines})
+        self.one_revision()
+
+    def one_revision(self):
+        alive = {url_of(service): service["revision"] for service in self.running.values() if service["health"]}
+        found = {alive[url] for url in self.members if url in alive}
+        assert len(found) < 2, "engines of two revisions are behind one router"
+
+    def deploy(self, plan):
+        """The tasks of roles/service; whether the change was a pause."""
+        first = not self.recorded
+        self.runs += 1
+        served = {kind for kind in ENGINES if self.serving(kind)}
+        decided = steps(self.pending(plan), plan, self.recorded, early=True)
+        self.pause = first or bool(decided["refusals"]) or bool(decided["pauses"])
+        if decided["refusals"]:
+            decided = steps(self.pending(plan), plan, self.recorded, allow_pause=True)
+        assert not decided["refusals"]
+        same = {(service["host"], service["name"]): service["digest"] for service in plan["services"]}
+        for place, service in self.running.items():  # engines that are as planned belong to the plan's revision
+            if same.get(place) == service["digest"]:
+                service["revision"] = plan["revision"]
+        withdrawn = decided["withdrawn"]
+        if withdrawn:
+            self.drop(withdrawn["engines"], withdrawn["pause"])
+        for host, names in decided["vacate"].items():
+            kept = {(service["host"], service["name"]) for service in plan["services"]}
+            for place in [place for place in self.running if place[0] == host]:
+                if place not in kept or place[1] in names:
+                    self.end(place)
+        for service in sorted(plan["services"], key=lambda service: service["start"]["stage"]):
+            place = (service["host"], service["name"])
+            if (
+                service["name"] not in decided["held"]
+                and self.running.get(place, {}).get("digest") != service["digest"]
+            ):
+                self.start(service, plan["revision"])
+        if "router" in {service["kind"] for service in plan["services"]} and moved_router(plan, self.recorded):
+            self.members = {}  # the new one has those that are added to it; the old one goes
+        engines = plan["members"]["engines"]
+        self.add([engine for engine in engines if engine["name"] not in decided["held"]])
+        planned = {service["name"]: service for service in plan["services"]}
+        for step in decided["roll"]:
+            self.drop(step["leaving"], False)
+            for name in step["services"]:
+                self.start(planned[name], plan["revision"])
+            self.add(step["engines"])
+            if not self.pause:
+                assert {kind for kind in ENGINES if self.serving(kind)} >= served
+        wanted = {engine["url"] for engine in engines}
+        self.members = {url: kind for url, kind in self.members.items() if url in wanted}
+        for place in [place for place in self.running if place not in same]:
+            self.end(place)
+        self.recorded = plan
+        assert {place: service["digest"] for place, service in self.running.items()} == same
+        assert set(self.members) == wanted
+        runs = {}
+        for service in self.running.values():
+            runs.setdefault((service["kind"], service["instance"]), set()).add(service["run"])
+        assert all(len(found) == 1 for found in runs.values()), "processes of an instance start together"
+        return self.pause
+
+
+def url_of(service):
+    return service["health"]["url"].rsplit("/", 1)[0]
+
+
+def used(service):
+    found = [f"npu {device}" for device in service["devices"]]
+    return found + [f"port {port['first'] + n}" for port in service["ports"] for n in range(port["count"])]
+
+
+def moved_router(plan, recorded):
+    places = [
+        {service["name"]: service["host"] for service in each.get("services", ()) if service["kind"] == "router"}
+        for each in (plan, recorded)
+    ]
+    return places[0] != places[1]
+
+
+def planned(rack, wanted):
+    hosts = {name for group in wanted["groups"].values() for name in group}
+    inventory = {
+        name: {
+            "groups": [group for group in wanted["groups"] if name in wanted["groups"][group]],
+            "variables": {
+                "ansible_host": f"192.0.2.{'abcdefgh'.index(name[0]) * 16 + int(name[1:])}",
+                "inference_devices": wanted["devices"].get(name, 8),
+            },
+        }
+        for name in hosts
+    }
+    more = {"inference_args": wanted["args"], "inference_pools": wanted["pools"]}
+    if wanted["groups"]["front"]:
+        more["inference_router"] = {"group": "front"}
+    return launch_plan({**VARIABLES, **more}, inventory, (), rack.recorded and rack.recorded["placement"])
+
+
+def changed(data, wanted, rack):
+    """One operation; a host that dies takes its services with it."""
+    kind, groups = data.draw(st.sampled_from(ENGINES)), wanted["groups"]
+    operation = data.draw(st.sampled_from(OPERATIONS))
+    other = ENGINES[1 - ENGINES.index(kind)]
+    if operation == "host":
+        groups[kind] = [*groups[kind], data.draw(st.sampled_from(["a1", "d5", "h9"]))]
+        groups[kind] = list(dict.fromkeys(groups[kind]))
+    elif operation in ("swap", "dies") and len(groups[kind]) > 1:
+        gone = data.draw(st.sampled_from(groups[kind]))
+        groups[kind].remove(gone)
+        if operation == "swap":
+            groups[other] = list(dict.fromkeys([*groups[other], gone]))
+            wanted["pools"][other]["instances"] += 1
+            wanted["pools"][kind]["instances"] = max(1, wanted["pools"][kind]["instances"] - 1)
+        else:
+            groups[other] = [name for name in groups[other] if name != gone] or [gone]
+            if gone not in groups[other]:
+                rack.died = True
+                rack.running = {place: service for place, service in rack.running.items() if place[0] != gone}
+    elif operation == "instances":
+        pool = wanted["pools"][kind]
+        pool["instances"] = max(1, pool["instances"] + data.draw(st.sampled_from([-1, 1])))
+    elif operation == "limit":
+        wanted["args"]["max-num-seqs"] = data.draw(st.integers(8, 12))
+    elif operation == "kv":
+        wanted["args"]["block-size"] = data.draw(st.sampled_from([64, 128]))
+    elif operation in ("api", "kv port"):
+        name, first = ("api", [7100, 7300, 7500]) if operation == "api" else ("kv", [24600, 36000, 42000])
+        wanted["pools"]["decode"].setdefault("ports", {})[name] = [data.draw(st.sampled_from(first))]
+    elif operation == "npu":
+        wanted["devices"][data.draw(st.sampled_from(groups[kind]))] = 7
+    elif operation == "router":
+        groups["front"] = [data.draw(st.sampled_from([*groups["prefill"], *groups["decode"]]))]
+
+
+@st.composite
+def deployments(draw):
+    size = draw(st.sampled_from([4, 8]))
+    pools = {
+        kind: {
+            "instances": draw(st.integers(1, 3)),
+            "tensor_parallel_size": size,
+            "data_parallel_size": draw(st.sampled_from([1, 1, 2])),
+            "load_balancing": draw(st.sampled_from(["internal", "external"])),
+        }
+        for kind in ENGINES
+    }
+    groups = {"prefill": ["b1", "b2", "b3"], "decode": ["d1", "d2", "d3", "d4"], "front": []}
+    return {"pools": pools, "groups": groups, "args": {}, "devices": {}}
+
+
+@given(deployments(), st.data())
+@settings(
+    max_examples=200 if os.environ.get("LONG") else 12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+def test_no_change_of_a_sequence_breaks_what_serves(wanted, data):
+    rack = Rack()
+    for _number in range(5):
+        try:
+            plan = planned(rack, wanted)
+        except PlanError as error:
+            found = {finding.id for finding in error.findings}
+            assert not {item for item in found if item.startswith(("PORT", "DEV"))}, str(error)
+        else:
+            assert planned(rack, wanted) == plan
+            before = copy.deepcopy(rack.recorded)
+            try:
+                pause = rack.deploy(plan)
+            except Stopped:
+                assert rack.died
+                return
+            assert pause or not before or not any("Pause" in line for line in planned_steps(plan, before))
+        changed(data, wanted, rack)
