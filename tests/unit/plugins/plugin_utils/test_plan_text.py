@@ -106,8 +106,9 @@ def test_nothing_deployed_and_nothing_changed():
 def test_what_restarts_and_why():
     old, new = plan(), plan(inference_env={"OMP_NUM_THREADS": 4}, inference_args={"seed": 9})
     lines = plan_diff(new, old)
-    assert len(lines) == 33
+    assert len(lines) == 34
     assert "~ prefill-0 on n1 restarts: argv +--seed 9; env OMP_NUM_THREADS 10 -> 4" in lines
+    assert lines[0].startswith("revision ")
 
 
 def test_what_comes_and_goes():
