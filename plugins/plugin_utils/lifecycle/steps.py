@@ -357,10 +357,14 @@ def _otherwise(reason: str, plan: Plan, deployed: Plan) -> str:
 
 
 def leaving_engines(plan: Plan, deployed: Plan) -> list[t.Mapping[str, t.Any]]:
-    """The APIs of engines that are deployed and no longer planned, as the router has them: {name, kind, url}."""
+    """The APIs of engines that are deployed and no longer planned, as the router has them: {name, kind, url}.
+
+    One whose address another engine gets has stopped before that started.
+    """
     planned = {service["name"] for service in plan["services"]}
+    taken = {engine["url"] for engine in (plan.get("members") or {}).get("engines", ())}
     found = (deployed.get("members") or {}).get("engines", ())
-    return [engine for engine in found if engine["name"] not in planned]
+    return [engine for engine in found if engine["name"] not in planned and engine["url"] not in taken]
 
 
 def _serves(

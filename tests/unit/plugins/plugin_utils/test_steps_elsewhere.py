@@ -12,6 +12,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps i
     OTHER,
     REASSIGNED,
     change,
+    leaving_engines,
     planned_steps,
     steps,
 )
@@ -230,3 +231,12 @@ def test_an_engine_that_moves_gives_its_npus_to_nobody_before_it_has_stopped():
     found = steps(here, new, old)
     assert (found["vacate"], found["pauses"]) == ({"d2": ["decode-1"]}, {})
     assert [engine["url"] for engine in found["withdrawn"]["engines"]] == urls(old, "decode-1")
+
+
+def test_nobody_waits_for_an_engine_whose_address_another_one_has():
+    """It has stopped, and the other one is never idle while the service serves."""
+    old = plan(TWO)
+    new = plan({"prefill": ["p1"], "decode": ["d1", "d2"]}, old)
+    assert [engine["name"] for engine in leaving_engines(new, old)] == ["prefill-1"]
+    new["members"]["engines"].append({"name": "decode-2", "kind": "decode", "url": urls(old, "prefill-1")[0]})
+    assert leaving_engines(new, old) == []
