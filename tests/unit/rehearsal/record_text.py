@@ -20,6 +20,7 @@ OF_THE_PLAN = (
     "metadata",
 )  # arguments that are sections of the plan, of which other tests keep the text
 OF_ONE_RUN = ("run", "reference", "date", "documents")  # arguments that differ for each run
+USUAL = ("gather_facts", False)  # of a play
 MINUTE = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d UTC\b")  # of a report
 MOMENT = re.compile(r"\bcompare-\d{8}-\d{6}\b")  # a folder of compare
 
@@ -31,7 +32,10 @@ def case_text(name: str, calls: list[Record], paths: t.Mapping[str, str]) -> str
     for _task, group in itertools.groupby(stable, key=lambda call: (call["task"], call["path"])):
         by_text: dict[str, list[str]] = {}
         for call in group:
-            by_text.setdefault("\n".join(_lines(call)), []).append(call["host"])
+            if "play" in call:
+                lines.append(_play(call))
+            else:
+                by_text.setdefault("\n".join(_lines(call)), []).append(call["host"])
         for text, hosts in by_text.items():
             lines.append(text if hosts == [name.split("/")[1]] else f"{','.join(hosts)}: {text}")
     return "\n".join(lines) + "\n"
@@ -41,6 +45,14 @@ def _stable(text: str, paths: t.Mapping[str, str]) -> str:
     for path, name in paths.items():
         text = text.replace(path, name)
     return MOMENT.sub("compare-MOMENT", MINUTE.sub("MINUTE", text))
+
+
+def _play(call: Record) -> str:
+    """The line of a play: its keywords, and its hosts, with a bar between those that follow each other."""
+    written = {"gather_facts": True, **call["keywords"]}
+    keywords = ", ".join(f"{name}={value}" for name, value in sorted(written.items()) if (name, value) != USUAL)
+    hosts = " | ".join(" ".join(batch) for batch in call["hosts"])
+    return f"--- {call['play']}{f' ({keywords})' if keywords else ''}: {hosts or 'no host'}"
 
 
 def _lines(call: Record) -> t.Iterator[str]:

@@ -67,6 +67,17 @@ REAL |= {OWN + name for name in ("plan", "print_text", "service_files", "python_
 KEYWORDS = ("check_mode", "diff", "no_log", "become", "environment", "ignore_unreachable", "async_val", "retries")
 # What decides only in runs that no case has, as the task has it.
 WRITTEN = ("changed_when", "check_mode", "diff", "failed_when", "run_once", "until", "delay", "poll", "delegate_facts")
+# What a play says of all its tasks, as it is written; without gather_facts it gathers.
+OF_PLAYS = (
+    "any_errors_fatal",
+    "become",
+    "connection",
+    "force_handlers",
+    "gather_facts",
+    "ignore_unreachable",
+    "max_fail_percentage",
+    "serial",
+)
 
 calls: list[Record] = []  # of the running case
 made: list[tuple[str, t.Any]] = []  # module and arguments, of the running task
@@ -211,6 +222,25 @@ def keywords(task: t.Any) -> Record:
     return {**{name: plain(written[name]) for name in WRITTEN if name in written}, **found}
 
 
+def batches(self: t.Any, play: t.Any) -> t.Any:
+    """As the method of the executor that it stands for; records the play with its hosts, also if there are none."""
+    found = original_batches(self, play)
+    written = play.get_ds() or {}
+    calls.append(
+        {
+            "play": play.get_name(),
+            "task": "",
+            "path": str(play.get_path()),
+            "host": "",
+            "status": "ok",
+            "items": [],
+            "hosts": [[host.name for host in batch] for batch in found],
+            "keywords": {name: plain(written[name]) for name in OF_PLAYS if name in written},
+        }
+    )
+    return found
+
+
 def note_include(task: t.Any, host: str, status: str, result: Record) -> None:
     """Of an include only whether it was skipped, and how often it is done, as its tasks follow."""
     items = [outcome(item) for item in result.get("results", ())]
@@ -298,6 +328,8 @@ jinja2.Environment.compile = compiled
 original_handler = task_executor.TaskExecutor._get_action_handler_with_module_context
 task_executor.TaskExecutor._get_action_handler_with_module_context = handler
 ActionBase._execute_module = execute_module
+original_batches = PlaybookExecutor._get_serialized_batches
+PlaybookExecutor._get_serialized_batches = batches
 worker.WorkerProcess.start = start
 worker.WorkerQueue = lambda **_options: None
 # Arguments of roles are validated before their tasks, which takes as long as they; other tests compare what is declared.
