@@ -116,3 +116,15 @@ def test_a_drill_that_comes_to_its_end_leaves_no_record(base):
     assert record(base), "another run has ended"
     begin(base, state="end")
     assert record(base) == {}
+
+
+def test_no_record_reaches_the_first_process_or_one_with_a_reused_id(base, monkeypatch):
+    """Ids of 1 and below mean init, groups, and everything; a process with another start is another one."""
+    sent = []
+    monkeypatch.setattr(left, "send", lambda found, number: sent.extend(found) or found)
+    monkeypatch.setattr(left, "read", lambda pid: processes.Process(pid, 1, "engine", "1"))
+    with journal.Folder(str(base)) as folder:
+        rows = [[pid, "1"] for pid in (-1, 0, 1, 2)] + [[2, "2"], [2], "text", [None, "1"]]
+        folder.write(journal.LEFT, {"action": "pause", "services": {"decode-0": rows}})
+    assert "1 of their processes" in left.resume(str(base))
+    assert [item.pid for item in sent] == [2]

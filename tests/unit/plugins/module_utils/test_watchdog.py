@@ -132,6 +132,14 @@ def test_each_restart_is_noted_before_it_begins_and_with_its_result(tmp_path, an
     assert engine_watchdog.chosen(params(tmp_path), False)["engine"] == ""
 
 
+def test_the_record_keeps_the_newest_actions(tmp_path, monkeypatch):
+    """Those of the last hour limit further restarts, so they are never the ones that are dropped."""
+    monkeypatch.setattr(watchdog, "KEPT", 3)
+    for at in range(5):
+        watchdog.note(str(tmp_path), {"at": at, "engine": "decode-0", "result": "began"})
+    assert [action["at"] for action in watchdog.actions_of(str(tmp_path))] == [2, 3, 4]
+
+
 def test_check_mode_and_reports_note_nothing(tmp_path, answers):
     assert engine_watchdog.chosen(params(tmp_path), True)["engine"] == "decode-0"
     assert engine_watchdog.chosen(dict(params(tmp_path), mode="report"), False)["engine"] == ""

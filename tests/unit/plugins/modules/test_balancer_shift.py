@@ -146,6 +146,21 @@ def test_a_router_that_dies_gives_all_requests_back(run, haproxy, answers, monke
     assert found["failed"] and now(haproxy) == BACK, found
 
 
+def test_a_router_before_that_dies_gives_nothing_back(run, haproxy, answers, monkeypatch):
+    """It would lead all requests away from the routers that do well."""
+    ask = shift.Balancer.ask
+
+    def dies(self, command):
+        if command.endswith("weight 50"):
+            haproxy.servers["router"][0] = 0
+        return ask(self, command)
+
+    monkeypatch.setattr(shift.Balancer, "ask", dies)
+    found = run()
+    assert not found.get("failed"), found
+    assert now(haproxy) == {"router": (READY, 0), "router-1": (READY, 100)}
+
+
 def test_a_router_that_stops_answering_gives_all_requests_back(run, haproxy, answers, monkeypatch):
     send, sent = load.send, []
 

@@ -246,6 +246,49 @@ def test_what_runs_is_compared_with_both_plans():
     assert halves.runs_as(down, down, plan) == {FIRST: "", SECOND: OLD}
 
 
+@pytest.mark.parametrize(
+    ("row", "gets"),
+    [
+        ({"state": "ready", "weight": 100}, True),
+        ({"state": "ready", "weight": 1}, True),
+        ({"state": "ready", "weight": 0}, False),
+        ({"state": "drain", "weight": 100}, False),
+        ({"state": "maint", "weight": 100}, False),
+    ],
+)
+def test_a_router_is_asked_if_it_is_ready_and_has_a_weight(row, gets):
+    """During a move the routers of the other half are ready with a weight of 0."""
+    runs = {"down": [], "outdated": []}
+    found = halves.seen({"n1": {OLD: runs, NEW: runs, "servers": {"router": row}}, "n2": {OLD: runs, NEW: runs}})
+    assert found["asked"] == (["router"] if gets else [])
+
+
+def test_nothing_is_known_of_halves_if_a_host_was_not_looked_at():
+    runs = {"down": [], "outdated": []}
+    assert halves.seen({}) is None
+    assert halves.seen({"n1": {OLD: runs, NEW: runs}, "n2": {OLD: runs}}) is None
+
+
+def with_service(plan, kind):
+    found = copy.deepcopy(plan)
+    found["services"].append({**found["services"][0], "name": kind, "kind": kind})
+    return found
+
+
+@pytest.mark.parametrize("kind", ["encode", "mooncake_master", "memcache_meta_service", "etcd"])
+def test_what_both_halves_would_share_is_an_obstacle_before_or_afterwards(kind):
+    """Engines of two revisions would find KV cache or embeddings of each other there."""
+    plan = cpu()
+    for new, old in ((with_service(plan, kind), plan), (plan, with_service(plan, kind))):
+        assert any(text.startswith(f"{kind}: both halves") for text in halves.half_obstacles(new, old))
+
+
+@pytest.mark.parametrize("kind", ["frontend", "probe"])
+def test_what_is_beside_the_halves_is_no_obstacle(kind):
+    plan = with_service(cpu(), kind)
+    assert halves.half_obstacles(plan, plan) == []
+
+
 def test_a_half_is_proven_through_its_own_router():
     old, new = cpu(), cpu(**BLOCK)
     first, last = halves.rounds(old, new, {FIRST: OLD, SECOND: OLD}, [], NEW)
@@ -385,6 +428,15 @@ def test_an_upgrade_back_trusts_a_half_that_was_drained_if_it_answers():
         runs = {"n1": {"down": [], "outdated": every, "healthy": names}}
         found = mode({"n1": old}, old, "", ["another"], {"old": runs, "new": runs, "asked": ["router-1"]})
         assert found["mode"] == chosen, names
+
+
+def test_an_answer_is_no_proof_without_a_recorded_plan():
+    """A rollback to the verified plan may have started the half just now, and nothing has judged its answers."""
+    for recorded, chosen in ((json.dumps(cpu()), "set"), ("{", "")):
+        found = interrupted(outdated=["decode-1", "prefill-1"])
+        found["n1"]["__inference_runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
+        found["n1"]["__inference_runs"]["new"]["healthy"] = ["prefill-0", "decode-0", "router"]
+        assert rollback_mode(found, ["n1"], recorded)["mode"] == chosen
 
 
 def test_a_half_that_gets_the_requests_is_trusted_without_a_recorded_plan():
