@@ -56,6 +56,21 @@ def test_clients_can_be_named_and_the_cluster_is_among_them():
 def test_ports_of_sshd():
     assert policy.ssh_ports(["#Port 22\nPort 2222\n", "ListenAddress 10.0.0.1:30022\n"]) == [2222, 30022]
     assert policy.ssh_ports(["#Port 2022\n"]) == [22]
+    assert policy.ssh_ports(["port 2222\n", "\tlistenaddress [fd00::1]:2223  \n"]) == [2222, 2223], (
+        "sshd_config(5): in any case"
+    )
+
+
+def test_each_port_is_open_to_the_cluster_and_to_those_it_is_for():
+    """A host of the deployment reads metrics and asks the frontend as well; nobody else gets more than is named."""
+    made_ = made(monitoring=["10.2.0.9"], client=["10.1.0.0/16"])
+    found = {access.name: [str(network) for network in access.networks] for access in made_.accesses}
+    cluster = ["10.0.0.11/32", "10.0.0.12/32", "fd00::1/128"]
+    assert found["cluster"] == cluster
+    assert found["monitoring"] == [*cluster[:2], "10.2.0.9/32", cluster[2]]
+    assert found["client"] == [*cluster[:2], "10.1.0.0/16", cluster[2]]
+    alone = {access.name: access.networks for access in made().accesses}
+    assert alone["monitoring"] == alone["cluster"] and alone["client"] == []
 
 
 @pytest.mark.parametrize("text", ["0", "70000", "9-7", "all"])

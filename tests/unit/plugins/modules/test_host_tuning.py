@@ -296,6 +296,35 @@ def test_a_service_that_others_started_since_is_left_as_it_is(tune, rack, tmp_pa
     assert (tmp_path / "irqbalance").read_text().split() == ["active", "disabled"]
 
 
+@pytest.mark.parametrize(
+    ("before", "steps"),
+    [
+        ("active enabled", ["stop", "disable"]),
+        ("activating disabled", ["stop"]),
+        ("reloading disabled", ["stop"]),
+        ("inactive enabled", ["disable"]),
+        ("failed disabled", []),
+        ("deactivating disabled", []),
+    ],
+)
+def test_a_service_runs_also_while_it_starts_or_reloads(tune, rack, tmp_path, before, steps):
+    """One that is just starting would run beside the settings a moment later."""
+    (tmp_path / "irqbalance").write_text(before)
+    found = tune(systemctl=str(tmp_path / "systemctl"), services={"irqbalance.service": "stopped"})
+    calls = (tmp_path / "calls").read_text().split()
+    assert found["changed"] == bool(steps) and set(steps) <= {*calls}
+    assert ("stop" in calls) == bool(steps) and ("disable" in calls) == ("disable" in steps)
+
+
+def test_what_is_remembered_stays_wanted_where_it_cannot_be_written_now(tune, root, monkeypatch):
+    """Else a check without rights would promise to set it back."""
+    assert not tune(sysctl=SYSCTL)["failed"]
+    (root / "proc/sys/vm/swappiness").write_text("60\n")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    found = tune(check=True, sysctl=SYSCTL)
+    assert len(found["steps"]) == 1 and "swappiness" in str(found["steps"]) and found["not_set"] == {}
+
+
 def test_what_cannot_be_written_is_skipped_and_leaves_no_trace(tune, root, monkeypatch):
     """In a container /proc/sys is read-only."""
     monkeypatch.setattr(os, "access", lambda path, mode: False)

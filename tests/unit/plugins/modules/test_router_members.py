@@ -111,6 +111,13 @@ def test_engines_are_added_and_removed_once(members, api):
 
 
 @pytest.mark.parametrize("api", ["workers", "instances"])
+def test_a_slash_at_the_end_is_no_other_engine(members, router, api):
+    assert not members(api, [{**one, "url": one["url"] + "/"} for one in ONE_EACH])["changed"]
+    router.url += "/"
+    assert not members(api, ONE_EACH)["changed"]
+
+
+@pytest.mark.parametrize("api", ["workers", "instances"])
 def test_purge_leaves_exactly_the_wanted_members(members, api):
     assert members(api, SECOND)["others"] == [D1, P1]
     found = members(api, ONE_EACH, purge=True)

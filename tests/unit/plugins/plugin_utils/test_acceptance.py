@@ -203,6 +203,14 @@ def test_an_unknown_version_and_an_unreachable_host_are_not_taken_for_good(plan,
     assert "pairs of devices were pinged" in report["deviations"][0]["problem"]
 
 
+def test_one_pair_of_devices_that_was_not_pinged_is_a_deviation(plan, perfect):
+    name = plan["hosts"][0]["name"]
+    matrix = {device: dict(peers) for device, peers in perfect["facts"][name]["ping"]["matrix"].items()}
+    next(iter(matrix.values())).popitem()
+    perfect["facts"][name] = {**perfect["facts"][name], "ping": {"matrix": matrix}}
+    assert found(plan, perfect)[1] == [("unknown", "ACCEPTANCE-PINGS", "check")]
+
+
 def test_a_step_is_no_deviation_if_the_plan_has_nothing_that_it_tests(plan, perfect):
     absent = [{"step": step, "status": "skipped", "message": "none"} for step in ("master", "routers", "pool")]
     assert "store" not in plan["verify"] and len(plan["verify"].get("routers", [])) < 2
