@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
@@ -13,6 +14,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.findi
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.connections import planned_connections
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import read_record, record_hosts
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.store_hosts import store_hosts
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import software_files
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import APART, family, hosts
 
@@ -188,3 +190,34 @@ def test_an_endpoint_is_an_address_with_a_port(value):
     with pytest.raises(PlanError) as error:
         planned({"inference_store.ha.etcd_endpoints": [value]})
     assert "VARIABLE-TEXT" in {found.id for found in error.value.findings}
+
+
+@pytest.mark.parametrize(
+    ("wish", "deployed", "masters", "etcd"),
+    [
+        ({}, {}, "n1 n2 n3", "n1 n2 n3"),
+        ({}, {"masters": ["n3", "n2", "n4"]}, "n3 n2 n4", "n3 n2 n4"),  # members beside the masters, wherever these are
+        ({}, {"masters": ["n3", "gone", "n4"]}, "n3 n1 n4", "n3 n1 n4"),
+        ({}, {"masters": ["n3", "n2", "n4"], "etcd": ["n1", "n2", "n3"]}, "n3 n2 n4", "n1 n2 n3"),
+        ({"masters": 2}, {}, "n1 n2", "n1 n2 n3"),  # a further member on another host
+        ({"etcd_members": 5}, {}, "n1 n2 n3", "n1 n2 n3 n4 e1"),
+        ({"etcd_group": "quorum"}, {}, "n1 n2 n3", "q1 q2 q3"),
+        ({"etcd_endpoints": ["x:1"]}, {}, "n1 n2 n3", ""),
+        ({"group": ""}, {}, "e1 e2", "e1 e2"),
+        ({"group": ""}, {"mooncake_master": "e2"}, "e2 e1", "e2 e1"),  # of a plan with one master
+    ],
+)
+def test_hosts_of_masters_and_members(wish, deployed, masters, etcd):
+    """A host that fails then takes a master and a member with it, and no two of either."""
+    groups = {"n": ("masters",), "q": ("quorum",), "e": ("engines",)}
+    known = {
+        name: SimpleNamespace(name=name, groups=groups[name[0]])
+        for name in ("n1", "n2", "n3", "n4", "q1", "q2", "q3", "e1", "e2")
+    }
+    ha = {"masters": 3, "etcd_members": 3, "etcd_group": "", "etcd_endpoints": (), **wish}
+    description = SimpleNamespace(
+        store=SimpleNamespace(ha=SimpleNamespace(**ha)),
+        mooncake_master=SimpleNamespace(group=wish.get("group", "masters")),
+    )
+    found = store_hosts(description, known, [known["e1"], known["e2"]], deployed)
+    assert [" ".join(host.name for host in part) for part in found] == [masters, etcd]
