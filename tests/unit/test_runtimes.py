@@ -267,3 +267,18 @@ def test_a_runtime_waits_longer_than_the_service_that_stops_last(limits, seconds
     """The runtime kills a service after its limit, and answers after that."""
     assert stop_time([{"stop_timeout": limit} for limit in limits]) == seconds + MARGIN
     assert MARGIN >= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "true"),
+    [
+        ("systemd", "needs_root reserves_ports lifts_limits own_user"),
+        ("docker", "contained reserves_ports lifts_limits own_user"),
+        ("supervisor", ""),  # the connected user starts it, with that user's rights and limits
+        ("kubernetes", "contained reserves_ports lifts_limits in_cluster"),
+    ],
+)
+def test_what_each_runtime_may_do(name, true):
+    """Host checks and rules depend on it: a wrong value hides a finding, or refuses what works."""
+    (facts,) = [runtime.facts() for runtime in runtimes() if runtime.name == name]
+    assert " ".join(fact for fact in FACTS if facts[fact]).split() == sorted(true.split(), key=FACTS.index)

@@ -190,3 +190,11 @@ def test_the_first_port_of_a_connector_that_counts_its_own_is_for_decode(pool, f
 def test_an_address_of_one_machine_is_on_its_loopback_interface(address, found):
     changes = {"node2.inference_interface": "lo", "node2.inference_address": address}
     assert {item["id"] for item in judged("p2p", changes)} == found
+
+
+@pytest.mark.parametrize("text", ["10.0.0.7", "10.0.0.7/24", "fd00::1/64", "0.0.0.0/0"])
+def test_an_address_of_a_network_stands_for_it(text):
+    """As nft(8) takes them: hosts often have their own address with the length of the prefix."""
+    lists = dict.fromkeys(("cluster", "monitoring", "clients"), [text])
+    found = findings("newest", {"inference_firewall": {"state": "present", **lists}})
+    assert not [one for one in found if one["id"] == "FIREWALL-NETWORK"]
