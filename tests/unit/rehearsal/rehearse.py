@@ -31,6 +31,7 @@ import jinja2
 from ansible import constants, context
 from ansible._internal import _task as task_context
 from ansible.cli import CLI
+from ansible.errors import AnsibleError
 from ansible.executor import task_executor
 from ansible.executor.playbook_executor import PlaybookExecutor
 from ansible.executor.process import worker
@@ -39,8 +40,10 @@ from ansible.inventory.manager import InventoryManager
 from ansible.module_utils.common.collections import ImmutableDict
 from ansible.parsing.dataloader import DataLoader
 from ansible.playbook.role import Role
+from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import Jinja2Loader, init_plugin_loader
+from ansible.template import Templar, trust_as_template
 from ansible.utils.display import Display
 from ansible.utils.vars import load_options_vars
 from ansible.vars.manager import VariableManager
@@ -81,6 +84,7 @@ OF_PLAYS = (
 
 calls: list[Record] = []  # of the running case
 made: list[tuple[str, t.Any]] = []  # module and arguments, of the running task
+judged: list[dict[str, t.Any]] = []  # of the running task: the parts of its condition, each time they were judged
 case: Record = {}
 
 
@@ -168,6 +172,7 @@ def start(self: t.Any) -> None:
     task = self._task.copy(exclude_parent=True, exclude_tasks=True)
     task._parent = self._task._parent
     made.clear()
+    judged.clear()
     with task_context.TaskContext(task):  # pylint: disable=missing-kwoa  # of ansible-core 2.19; newer ones have other arguments
         result = task_executor.TaskExecutor(
             self._host,
@@ -209,6 +214,7 @@ def note(task: t.Any, host: str, result: Record) -> None:
             "text": str(task.args.get("text", task.args.get("msg", ""))) if status == "ok" else "",
             "delegate": str(task.delegate_to or ""),
             "keywords": keywords(task),
+            "judged": list(judged),
         }
     )
     return None
@@ -220,6 +226,29 @@ def keywords(task: t.Any) -> Record:
     found = {name: value for name, value in found.items() if value not in (None, False, 0, [{}], [])}
     written = getattr(task, "_ds", None) or {}
     return {**{name: plain(written[name]) for name in WRITTEN if name in written}, **found}
+
+
+def operands(text: str) -> list[str]:
+    """``a and (b or c)`` -> ``a``, ``(b or c)``; one operand if something else joins them, or if it is not known where one ends."""
+    parts = text.split(" and ")
+    whole = all(part.count(sign[0]) == part.count(sign[1]) for part in parts for sign in ("()", "[]", "{}"))
+    plain_ = not re.search(r" or | if | else ", text) and all(part.count("'") % 2 == 0 for part in parts)
+    return [part.strip() for part in parts] if whole and plain_ else [text]
+
+
+def resolve(self: t.Any, conditional: t.Any, variables: t.Any, **more: t.Any) -> bool:
+    """As the method of tasks that it stands for; each part of the condition is judged as well, also behind one that is false."""
+    parts = [part for item in conditional for part in operands(str(item))]
+    if conditional == self.when and len(parts) > 1:
+        templar = Templar(loader=self._loader, variables=variables)
+        found = {}
+        for part in parts:
+            try:
+                found[part] = bool(templar.evaluate_conditional(trust_as_template(part)))
+            except AnsibleError:
+                found[part] = None
+        judged.append(found)
+    return bool(original_resolve(self, conditional, variables, **more))
 
 
 def batches(self: t.Any, play: t.Any) -> t.Any:
@@ -252,6 +281,7 @@ def note_include(task: t.Any, host: str, status: str, result: Record) -> None:
             "status": status,
             "items": items,
             "include": True,
+            "judged": list(judged),
         }
     )
 
@@ -327,6 +357,8 @@ original_compile = jinja2.Environment.compile
 jinja2.Environment.compile = compiled
 original_handler = task_executor.TaskExecutor._get_action_handler_with_module_context
 task_executor.TaskExecutor._get_action_handler_with_module_context = handler
+original_resolve = Task._resolve_conditional
+Task._resolve_conditional = resolve
 ActionBase._execute_module = execute_module
 original_batches = PlaybookExecutor._get_serialized_batches
 PlaybookExecutor._get_serialized_batches = batches

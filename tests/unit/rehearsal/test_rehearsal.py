@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not core.startswith("2.19."), reason="the record
 CASES = cases()
 # Tasks that no case reaches yet.
 GAPS = yaml.safe_load((HERE / "gaps.yml").read_text(encoding="utf-8"))
-NEVER_RUN, NEVER_SKIPPED = (set(GAPS[name]) for name in ("never_run", "never_skipped"))
+NEVER_RUN, NEVER_SKIPPED, NEVER_ALONE = (set(GAPS[name]) for name in ("never_run", "never_skipped", "never_alone"))
 FILES = sorted({name.split("/")[0] for name in CASES})
 HEAD = "# SPDX-License-Identifier: GPL-3.0-or-later\n# Written by test_rehearsal.py, which names the command.\n"
 COMMAND = 'RENEW_REHEARSALS=1 pytest -m "" tests/unit/rehearsal'
@@ -134,3 +134,44 @@ def test_each_condition_is_false_in_a_case(texts):
         "add a case to tests/unit/rehearsal/cases in which these tasks are skipped"
     )
     assert sorted(NEVER_SKIPPED - missing) == [], "remove what is skipped from gaps.yml"
+
+
+def conditions(items: t.Sequence[yaml.Node], file: pathlib.Path, outer: str = "") -> t.Iterator[tuple[str, str]]:
+    """FILE:LINE of each task in a list, and the text of its condition and of that of its block."""
+    for item in items:
+        keys = {key.value: value for key, value in item.value}
+        when = keys.get("when")
+        texts = [part.value for part in (when.value if isinstance(when, yaml.SequenceNode) else [when]) if part]
+        for name in ("tasks", "pre_tasks", "block", "rescue", "always"):
+            yield from conditions(keys[name].value if name in keys else [], file, " and ".join(texts))
+        yield f"{file.relative_to(ROOT)}:{item.start_mark.line + 1}", " and ".join([*texts, outer])
+
+
+def own_conditions() -> dict[str, str]:
+    """FILE: NAME of each task, and the text of its condition."""
+    found = {}
+    for file in {pathlib.Path(place.rsplit(":", 1)[0]) for place, _condition in written()}:
+        node = yaml.compose((ROOT / file).read_text(encoding="utf-8"))
+        found.update({name_of(place): text for place, text in conditions(node.value, ROOT / file)})
+    return found
+
+
+def undecided(records):
+    """FILE: NAME: PART of conditions of which a part is in no case the only one that is false.
+
+    Conditions that a file of tasks gets from where it is included count there. What cannot be judged without the part would fail, so it counts as true.
+    """
+    own, parts = own_conditions(), {}
+    for call in (call for found in records.values() for call in found):
+        name = name_of(call["path"].split("/ascend/inference/")[-1])
+        for row in call.get("judged", ()):
+            for part in (part for part in row if part in own.get(name, "")):
+                alone = row[part] is False and not any(row[other] is False for other in row if other != part)
+                parts[f"{name}: {part}"] = parts.get(f"{name}: {part}", False) or alone
+    return {key for key, alone in parts.items() if not alone}
+
+
+def test_each_part_of_a_condition_decides_in_a_case(texts):
+    """Otherwise nobody would notice that this part is gone."""
+    missing = sorted(undecided(texts[1]) - NEVER_ALONE)
+    assert missing == [], "add a case to tests/unit/rehearsal/cases in which this part alone is false"
