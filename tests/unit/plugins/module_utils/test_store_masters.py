@@ -57,6 +57,7 @@ def test_the_leader_is_asked_wherever_it_is(tmp_path):
         assert failed(report) == {}
         (step,) = [step for step in report["steps"] if step["step"] == "master"]
         assert (step["hop"], "mooncake_master-1 can take over" in step["message"]) == ("mooncake_master-0", True)
+        assert not [text for text in report["warnings"] if "clients" in text], "as many clients as there are engines"
         (urls,) = [step["message"] for step in check_mode_report(plan)["steps"] if step["step"] == "master"]
         assert all(master.url in urls for master in plan.store.masters)
 

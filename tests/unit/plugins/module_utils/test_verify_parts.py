@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import collections
 import types
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify import access, entry, logs, verdict
+from ansible_collections.ascend.inference.plugins.module_utils.verify import access, entry, logs, pairs, verdict
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
 from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines
@@ -78,3 +79,48 @@ def test_streams_are_asked_for_their_usage(monkeypatch):
     entry.check_streamed(probe)
     streamed = {"stream": True, "stream_options": {"include_usage": True}}
     assert asked == [{}, streamed, streamed]
+
+
+@pytest.mark.parametrize(
+    ("found", "failures", "warnings"),
+    [(0, 0, 1), (1, 1, 0), (7, 1, 0), (8, 0, 0), (9, 0, 0)],
+)
+def test_each_rank_of_prefill_listens(found, failures, warnings):
+    """No line at all says that the log was rotated since the start, and not that nobody listens."""
+    engine = types.SimpleNamespace(name="prefill-0")
+    plan = types.SimpleNamespace(
+        role=lambda kind: (engine,) if kind == "prefill" else (),
+        release=types.SimpleNamespace(lines=Lines("", "", "started listening")),
+        transfer=types.SimpleNamespace(listeners_per_prefill=8),
+    )
+    read = {"prefill-0": {"readable": True, "problem": "", "listening": found}}
+    assert [item["finding"]["id"] for item in verdict._listeners(plan, read)] == ["VERIFY-LISTENERS"] * failures
+    assert len(verdict._warnings(plan, read)) == warnings
+
+
+EngineOf = collections.namedtuple("EngineOf", "name ranks")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "header", "by_hand", "way"),
+    [
+        (1, False, True, "_directly"),  # one rank needs no header
+        (1, True, True, "_directly"),
+        (2, True, True, "_directly"),
+        (2, False, True, "_unaddressed"),
+        (1, False, False, "_through_entry"),
+        (2, True, False, "_through_entry"),
+    ],
+)
+def test_how_pairs_are_reached(monkeypatch, ranks, header, by_hand, way):
+    for name in ("_directly", "_unaddressed", "_through_entry"):
+        monkeypatch.setattr(pairs, name, lambda probe, found, name=name: [name])
+    monkeypatch.setattr(pairs, "addressable", lambda plan: by_hand)
+    engines = tuple(EngineOf(name, ranks) for name in ("prefill-0", "decode-0"))
+    plan = types.SimpleNamespace(
+        engines=engines,
+        role=lambda kind: tuple(engine for engine in engines if engine.name.startswith(kind)),
+        release=types.SimpleNamespace(has_rank_header=header),
+    )
+    probe = types.SimpleNamespace(plan=plan, entry_works=True, joining=(), remark=lambda *unused: None)
+    assert pairs.check_pairs(probe) == [way]

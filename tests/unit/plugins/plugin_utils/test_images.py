@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.images import image_differences
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules import runtime
 
 NAME = "quay.io/ascend/vllm-ascend:v0.23.0-a3"
 PULLED = '["quay.io/ascend/vllm-ascend@sha256:aa"] sha256:11 arm64'
@@ -46,3 +47,21 @@ def test_each_architecture_is_compared():
 
 def test_nothing_was_inspected_in_check_mode():
     assert image_differences({"node1": {}, "node2": {"skipped": True}}) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "tag"),
+    [
+        ("quay.io/ascend/vllm-ascend:v0.23.0-a3", ""),
+        ("quay.io/ascend/vllm-ascend:main-a3", "main-a3"),
+        ("quay.io/ascend/vllm-ascend:nightly", "nightly"),
+        ("quay.io/ascend/vllm-ascend:nightly-2026", "nightly-2026"),
+        ("vllm-ascend:latest", "latest"),
+        ("vllm-ascend", "latest"),
+        ("registry.local:5000/vllm-ascend", "latest"),  # a port is no tag
+        ("registry.local:5000/vllm-ascend:v0.23.0", ""),
+        ("vllm-ascend:main@sha256:" + 64 * "a", ""),
+    ],
+)
+def test_a_tag_that_names_other_images_over_time(image, tag):
+    assert runtime._moving_tag(image) == tag
