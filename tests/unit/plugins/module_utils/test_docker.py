@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import types
@@ -240,6 +241,19 @@ def test_a_moved_tag_is_noticed_after_the_image_is_gone_too(engine, records):
     with pytest.raises(RuntimeProblem, match="image:1 is another image now .sha256:2"):
         call(engine, "started", service("a"), **records)
     assert engine.calls == ["pull image:1"] and not engine.containers
+
+
+@pytest.mark.parametrize(("pull", "asked"), [("never", []), ("missing", ["pull image:1"])])
+def test_an_image_that_is_gone_is_pulled_unless_no_registry_may_be_asked(engine, records, pull, asked):
+    """Hosts of a rack without a route would wait for the registry."""
+    call(engine, "started", service("a"), **records)
+    engine.containers.clear()
+    engine.calls.clear()
+    engine.image_id = ""
+    engine.pull = lambda options, words: (1, "no route")
+    with contextlib.suppress(RuntimeProblem):
+        call(engine, "started", service("a"), **records, pull=pull)
+    assert [text for text in engine.calls if text.startswith("pull")] == asked
 
 
 def test_a_new_name_and_tags_that_may_move_are_accepted_and_recorded(engine, records):

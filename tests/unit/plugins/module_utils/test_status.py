@@ -14,6 +14,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.runtime import ba
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisor import Supervisor, unexpected_ends
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
+from ansible_collections.ascend.inference.plugins.module_utils.status import services
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION, deployed, status_plan
 from ansible_collections.ascend.inference.plugins.module_utils.status.services import Host
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
@@ -447,3 +448,22 @@ def test_a_missing_or_old_result_is_unknown_and_not_good(page, text):
 def test_a_probe_that_does_not_answer_has_the_finding_of_any_service():
     (found,) = probe_row("", 500)["findings"]
     assert "does not answer" in found
+
+
+@pytest.mark.parametrize(
+    ("seen", "started", "dead"),
+    [
+        (121, 121, True),
+        (120, 121, False),  # it looked two minutes ago
+        (121, 120, False),  # the engine has just started, and its watch with it
+        (5, 99999, False),
+        (99999, 5, False),
+    ],
+)
+def test_a_watch_of_links_is_missing_once_it_is_late(monkeypatch, seen, started, dead):
+    known = {"at": 1000.0 - seen, "stale": [], "unknown": [], "ended": []}
+    monkeypatch.setattr(services.record, "read", lambda path: known)
+    service = {"name": "decode-0", "links": "/l.json"}
+    texts = list(services._links(service, {"state": "running", "since": 1000.0 - started}, 1000.0))
+    assert ["has no watch of its links" in text for text in texts] == [True] * dead
+    assert list(services._links(service, {"state": "stopped", "since": 0}, 1000.0)) == []

@@ -124,3 +124,24 @@ def test_how_pairs_are_reached(monkeypatch, ranks, header, by_hand, way):
     )
     probe = types.SimpleNamespace(plan=plan, entry_works=True, joining=(), remark=lambda *unused: None)
     assert pairs.check_pairs(probe) == [way]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lines", "proved", "missing"),
+    [
+        (0, 0, 0, 1),  # a plan that expects no line: a request without any is not proved
+        (0, 1, 1, 0),
+        (1, 0, 0, 1),
+        (1, 1, 1, 0),
+        (2, 1, 0, 1),
+        (2, 2, 1, 0),
+    ],
+)
+def test_a_request_is_proved_by_as_many_lines_as_ranks(wanted, lines, proved, missing):
+    plan = types.SimpleNamespace(
+        role=lambda kind: (EngineOf("decode-0", 1),), transfer=types.SimpleNamespace(lines_per_request=wanted)
+    )
+    report = {"requests": [{"id": "cmpl-r1"}]}
+    found = verdict._transferred(plan, report, {"decode-0": {"transferred": ["transfer of r1-0"] * lines}})
+    assert [len(part) for part in found] == [proved, missing]
+    assert verdict._transferred(plan, report, {})[1] == [], "a log that was not read says nothing"

@@ -180,6 +180,15 @@ def test_another_plan_than_the_deployed_one_is_not_noted_as_verified(host):
     assert not host.verify("2.0") and host.phase == "deployed"
 
 
+def test_nothing_is_noted_as_verified_where_no_plan_is(tmp_path):
+    """A plan without a digest has the same one as none."""
+    run = {"id": "r", "owner": "o", "controller": "c"}
+    assert not journal.verified(str(tmp_path), "", run) and list(tmp_path.iterdir()) == []
+    with journal.Folder(str(tmp_path)) as folder:
+        folder.write(journal.PLAN, {"digest": "", "release": "1.0"})
+    assert not journal.verified(str(tmp_path), "", run) and journal.read(str(tmp_path)) == {}
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{"])
 def test_a_broken_journal_does_not_hide_the_plan_to_go_back_to(host, content):
     host.deploy("1.0")
