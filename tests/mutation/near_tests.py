@@ -119,6 +119,10 @@ class Graph:
             if name.startswith("tests/"):
                 words = set(re.findall(r"\"(\w+)\"", text))
                 found |= {f"plugins/modules/{word}.py" for word in words}
+                for begin in re.findall(r"f\"(\w+_)\{", text):  # f"kubernetes_{name}"
+                    found |= {
+                        f"plugins/modules/{path.name}" for path in (self.root / "plugins/modules").glob(f"{begin}*.py")
+                    }
             self.imports[name] = {path for path in found if path and (self.root / path).is_file()} - {name}
         return self.imports[name]
 
