@@ -52,7 +52,7 @@ PARTS = {
         "verify.engine_api_key",
     },
     "inference_store": {"services.files.content.global_segment_size", "hosts.store_mib", "verify.store.capacity_bytes"},
-    "inference_env": {"services.env.ASCEND_SIMULATOR_SEGMENT_MIB"},
+    "inference_env": {"services.env.ASCEND_SIMULATOR_SEGMENT_MIB", "revision"},
     # Everything, or another service; the plan of the inventory gets it too.
     "inference_runtime": None,
     "inference_probe": None,

@@ -9,7 +9,8 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import stuck
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.names import SERVING_ROLE, WORKER_INDEX
 
-PLAN = {"kubernetes": {"roles": {"decode": {"image": "engine:1", "config_map": "scripts"}}}}
+ROLE = {"image": "engine:1", "config_map": "scripts", "replicas": 3, "pods": 1}
+PLAN = {"kubernetes": {"groups": 1, "roles": {"decode": ROLE}}}
 
 
 def pod(name="decode-0", created="12:00:00", image="engine:1", labels=None, **status):

@@ -162,7 +162,7 @@ def test_dnf_is_asked_for_the_release_and_repositories_of_the_hosts_alone(given)
 def test_what_is_fetched_has_the_index_s_checksum_and_a_signature_and_is_fetched_once(given):
     programs, found, wish, store = given
     fetchers = {RED_HAT: found}
-    listing = listed(Contents(wishes=[wish]), None, None, fetchers)
+    listing = listed(Contents(wishes=[wish]), None, None, fetchers, None)
     assert [row["kind"] for row in listing.rows()] == ["rpm", "rpm"] and not listing.findings
     items, findings = fetched_packages(listing, fetchers, store)
     kinds = sorted(entry["kind"] for entry in items)
@@ -179,13 +179,13 @@ def test_what_is_fetched_has_the_index_s_checksum_and_a_signature_and_is_fetched
 def test_no_password_is_in_a_file_of_the_bundle_or_a_message(given):
     programs, found, wish, store = given
     fetchers = {RED_HAT: found}
-    listing = listed(Contents(wishes=[wish]), None, None, fetchers)
+    listing = listed(Contents(wishes=[wish]), None, None, fetchers, None)
     items, _findings = fetched_packages(listing, fetchers, store)
     assert PASSWORD not in str((listing.rows(), items)) and "t0ken" not in str(items)
     for folder, _folders, names in os.walk(store.folder):
         assert not any(PASSWORD.encode() in (pathlib.Path(folder) / name).read_bytes() for name in names)
     programs.fails, programs.broken = "repoquery", f"401 for https://me:{PASSWORD}@mirror.example and {PASSWORD}"
-    (finding,) = listed(Contents(wishes=[wish]), None, None, fetchers).findings
+    (finding,) = listed(Contents(wishes=[wish]), None, None, fetchers, None).findings
     assert "401 for https://mirror.example and ***" in finding.problem and "s3cret" not in finding.problem
 
 
@@ -368,7 +368,7 @@ def test_a_machine_without_the_programs_names_what_hosts_lack(given, monkeypatch
     programs.fails = "--help"
     assert not found.usable()
     contents = Contents(wishes=[wish])
-    assert listed(contents, None, None, {RED_HAT: found}).packages == []
+    assert listed(contents, None, None, {RED_HAT: found}, None).packages == []
     (line,) = contents.missing
     assert line.startswith("packages of openEuler 22.03 on aarch64") and "lacks dnf with its command download" in line
     monkeypatch.setattr(dnf_program.shutil, "which", lambda name: None)

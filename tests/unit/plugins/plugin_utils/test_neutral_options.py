@@ -17,6 +17,11 @@ NEUTRAL = """
     num-gpu-blocks-override port reasoning-parser response-role return-tokens-as-token-ids scheduling-policy shutdown-timeout tool-call-parser
     tool-parser-plugin uvicorn-log-level
 """
+# They say where an engine is, and with which of its own processes it works.
+PLACES = """
+    data-parallel-address data-parallel-rank data-parallel-rpc-port data-parallel-size-local data-parallel-start-rank headless host master-addr
+    master-port node-rank
+"""
 VARIABLES = """
     ASCEND_GLOBAL_EVENT_ENABLE ASCEND_GLOBAL_LOG_LEVEL ASCEND_SLOG_PRINT_TO_STDOUT GLOG_v HCCL_ENTRY_LOG_ENABLE MC_LOG_LEVEL OMP_NUM_THREADS
     VLLM_ENGINE_READY_TIMEOUT_S VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS VLLM_LOGGING_LEVEL VLLM_LOG_STATS_INTERVAL
@@ -29,7 +34,7 @@ def of(*argv, **env):
 
 def test_neutral_options_are_these():
     names = {option.name for option in options("vllm")}
-    assert {name for name in names if of(f"--{name}", "1") == of()} == set(NEUTRAL.split())
+    assert {name for name in names if of(f"--{name}", "1") == of()} == {*NEUTRAL.split(), *PLACES.split()}
 
 
 @pytest.mark.parametrize("name", VARIABLES.split())

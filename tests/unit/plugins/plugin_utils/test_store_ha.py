@@ -219,5 +219,6 @@ def test_hosts_of_masters_and_members(wish, deployed, masters, etcd):
         store=SimpleNamespace(ha=SimpleNamespace(**ha)),
         mooncake_master=SimpleNamespace(group=wish.get("group", "masters")),
     )
-    found = store_hosts(description, known, [known["e1"], known["e2"]], deployed)
+    engines = [known["e1"], known["e2"]]
+    found = store_hosts(description, known, engines, engines, deployed)
     assert [" ".join(host.name for host in part) for part in found] == [masters, etcd]
