@@ -17,7 +17,9 @@ import tarfile
 import tempfile
 import typing as t
 from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
 
+from ...module_utils.install.index_credentials import without_credentials
 from ...module_utils.tools.runner import ToolMissing, execute
 from ...module_utils.tools.text import visible
 from .checkouts import Checkout
@@ -30,6 +32,18 @@ ADDRESS = re.compile(r"https?://[\w./~+-]+\.(?:tar\.\w+|tgz|zip|git)\b", re.ASCI
 MOST_CMAKE = 2**20  # bytes of a file of CMake
 CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
 OWN = {"HEAD", "index", "objects", "packed-refs", "refs", "shallow"}  # what stays below .git
+# Git asks this program with a prompt such as "Username for 'https://host': ". Arguments can be read by all users of a machine, an environment cannot.
+ASK = """\
+#!/bin/sh
+case $1 in
+    *"//$ASCEND_GIT_SERVER'"* | *"@$ASCEND_GIT_SERVER'"*) ;;
+    *) exit 1 ;; # another server, such as that of a submodule
+esac
+case $1 in
+    Username*) printf '%s\\n' "$ASCEND_GIT_USER" ;;
+    *) printf '%s\\n' "$ASCEND_GIT_PASSWORD" ;;
+esac
+"""
 FIX = "check the address, the reference and the access of git on this machine (git ls-remote)"
 
 
@@ -66,12 +80,28 @@ class Git:
     def __init__(self, folder: str, run: t.Callable[..., t.Any] = execute) -> None:
         self.folder, self.run = folder, run
 
-    def _git(self, title: str, *argv: str, cwd: str | None = None) -> str:
-        env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    def _git(self, title: str, *argv: str, cwd: str | None = None, access: t.Mapping[str, str] | None = None) -> str:
+        env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(access or {})}
         try:
             return answered(self.run, ["git", *argv], env, title, FIX, cwd=cwd)
         except ToolMissing as error:
             raise FetchError(f"{title} need git on this machine. Fix: install git") from error
+
+    def _access(self, repository: str) -> tuple[str, dict[str, str]]:
+        """The address for git's arguments, and variables with which git gets the user and the password that it had."""
+        parts = urlsplit(repository)
+        if parts.scheme not in ("http", "https") or parts.username is None:
+            return repository, {}
+        ask = os.path.join(self.folder, "askpass")
+        with open(ask, "w", encoding="utf-8") as stream:
+            stream.write(ASK)
+        os.chmod(ask, 0o700)
+        secrets = {"USER": unquote(parts.username), "PASSWORD": unquote(parts.password or "")}
+        named = {**secrets, "SERVER": parts.netloc.rpartition("@")[2]}
+        return without_credentials(repository), {
+            "GIT_ASKPASS": ask,
+            **{f"ASCEND_GIT_{name}": value for name, value in named.items()},
+        }
 
     def find(self, checkout: Checkout) -> Source:
         """The commit that a tag or branch names now; a whole commit is taken as it is. Raises ``FetchError``."""
@@ -81,7 +111,8 @@ class Git:
         if COMMIT.fullmatch(ref):
             return Source(checkout, ref, "+refs/heads/*:refs/remotes/origin/*", False)
         names = [f"refs/tags/{ref}", f"refs/tags/{ref}^{{}}", f"refs/heads/{ref}"]
-        output = self._git(title, "ls-remote", "--", checkout.repository, *names)
+        address, access = self._access(checkout.repository)
+        output = self._git(title, "ls-remote", "--", address, *names, access=access)
         found = dict(reversed(line.split("\t", 1)) for line in output.splitlines() if "\t" in line)
         tag, branch = found.get(names[1]) or found.get(names[0], ""), found.get(names[2], "")
         if not COMMIT.fullmatch(tag or branch):
@@ -112,13 +143,12 @@ class Git:
         """Write the files of the commit and its submodules into ``tree``; the time of the commit in seconds since 1970."""
         title = f"the sources {source.origin} at {source.checkout.ref}"
         more = ["--depth", "1", "--no-tags"] if source.depth else ["--tags"]
+        address, access = self._access(source.checkout.repository)
         self._git(title, "init", "--quiet", tree)
-        self._git(
-            title, "remote", "add", "--", "origin", source.checkout.repository, cwd=tree
-        )  # submodules may be beside it
-        self._git(title, "fetch", "--quiet", *more, "origin", source.refspec, cwd=tree)
+        self._git(title, "remote", "add", "--", "origin", address, cwd=tree)  # submodules may be beside it
+        self._git(title, "fetch", "--quiet", *more, "origin", source.refspec, cwd=tree, access=access)
         self._git(title, "checkout", "--quiet", "--detach", source.commit, cwd=tree)
-        self._git(title, "submodule", "--quiet", "update", "--init", "--recursive", cwd=tree)
+        self._git(title, "submodule", "--quiet", "update", "--init", "--recursive", cwd=tree, access=access)
         return int(self._git(title, "show", "--no-patch", "--format=%ct", "HEAD", cwd=tree).split()[-1])
 
 

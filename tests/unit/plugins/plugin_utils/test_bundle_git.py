@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import subprocess
 import tarfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import ToolMissing
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import ToolMissing, execute
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.checkouts import Checkout
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Contents, Environment
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.git import Git
@@ -135,6 +138,55 @@ def test_what_cannot_be_had_is_named_without_the_password(origin, tmp_path, repo
     with pytest.raises(FetchError, match="Fix: ") as refused:
         Git(str(tmp_path)).find(Checkout("whole", repository_of or str(origin), ref))
     assert reason in str(refused.value) and "secret" not in str(refused.value)
+
+
+class Guarded(BaseHTTPRequestHandler):
+    """A repository of git's simple protocol, for one user and password."""
+
+    def do_GET(self):
+        given = self.headers.get("Authorization", "")
+        allowed = given == "Basic " + base64.b64encode(b"me:s@cret").decode()
+        self.send_response(200 if allowed else 401)
+        if not allowed:
+            self.send_header("WWW-Authenticate", 'Basic realm="x"')
+        self.end_headers()
+        if allowed:
+            self.wfile.write(f"{'a' * 40}\trefs/tags/v1\n".encode() if "/info/refs" in self.path else b"")
+
+    def log_message(self, *unused):
+        pass
+
+
+def test_a_password_reaches_git_and_no_argument(tmp_path, monkeypatch):
+    """The arguments of a process can be read by all users of a machine."""
+    asked = []
+
+    def run(argv, *given, **more):
+        asked.extend(argv)
+        return execute(argv, *given, **more)
+
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        place = f"127.0.0.1:{server.server_port}"
+        for secret, there in (("s%40cret", True), ("wrong", False)):
+            wanted = Checkout("whole", f"http://me:{secret}@{place}/x.git", "v1")
+            try:
+                assert Git(str(tmp_path), run=run).find(wanted).commit == "a" * 40 and there
+            except FetchError as refused:
+                assert not there and secret not in str(refused)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert f"http://{place}/x.git" in asked and not any("cret" in each or "wrong" in each for each in asked)
+    other = subprocess.run(
+        [str(tmp_path / "askpass"), "Password for 'https://me@other.example': "],
+        env={"ASCEND_GIT_SERVER": place, "ASCEND_GIT_PASSWORD": "s@cret", "PATH": os.environ["PATH"]},
+        capture_output=True,
+        check=False,
+    )
+    assert other.returncode == 1 and other.stdout == b"", "another server, such as that of a submodule"
 
 
 def test_a_machine_without_git_is_named(origin, tmp_path):
