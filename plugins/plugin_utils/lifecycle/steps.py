@@ -201,7 +201,7 @@ def _stop_first(
         }
         why = REASSIGNED if given else PARTED
         result["notes"].append(
-            f"Without a pause: {_listed(names)} finish their requests and stop before others start, because {why}."
+            f"Without a pause, because {why}: stop before others start, after the last request: {_listed(names)}."
         )
         return names
     if given:

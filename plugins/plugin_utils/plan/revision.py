@@ -154,18 +154,22 @@ def _without_ports(value: t.Any, mooncake: bool = False) -> t.Any:
 def revision_of(plan: Plan) -> str:
     """The digest of a plan's release, engine, model and software, and of the settings of each pool, of which the first engine stands for all.
 
-    New instances, other hosts, devices and ports, and neutral settings leave it as it is. ``plan``: with ``services`` as plain data.
+    New instances, other hosts, devices and ports, another router, and neutral settings leave it as it is. ``plan``: with ``services`` as plain data.
     """
     pools: dict[str, t.Any] = {}
     for service in sorted(plan["services"], key=lambda service: (service["instance"], service["rank"])):
         if service["kind"] in KINDS:
             pools.setdefault(service["kind"], exchange(service))
     keys = ("release", "engine", "model")
-    return digest({**{key: plan[key] for key in keys}, "software": _software(plan), "pools": pools})
+    of_engines = {key: value for key, value in _software(plan).items() if key != "router"}
+    return digest({**{key: plan[key] for key in keys}, "software": of_engines, "pools": pools})
 
 
 def other_software(plan: Plan, deployed: Plan) -> bool:
-    """Whether release, engine, model or software differ, so that engines of the two plans are never paired."""
+    """Whether release, engine, model or software differ, so that engines of the two plans are never paired.
+
+    The router's software counts here, though not in the revision: another router may not have the API that its engines are changed by.
+    """
     same = all(deployed.get(key) == plan.get(key) for key in ("release", "engine", "model"))
     return not same or _software(deployed) != _software(plan)
 
