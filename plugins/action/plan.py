@@ -9,6 +9,7 @@ import json
 import typing as t
 
 from ansible import constants
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
@@ -71,6 +72,8 @@ class ActionModule(ActionBase):
                     self._show(plan, options["show"], memory(plan, options))
             except PlanError as error:
                 return {**result, "failed": True, **self._refusal(str(error)), **known_of(task_vars, hostvars)}
+            except AnsibleError as error:  # a variable that is undefined, such as that of a vault
+                return {**result, "failed": True, "msg": str(error), **known_of(task_vars, hostvars)}
             except ValueError as error:
                 return {**result, "failed": True, "msg": str(error)}
             if new:

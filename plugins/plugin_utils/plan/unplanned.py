@@ -26,7 +26,7 @@ def unplanned(variables: t.Any, hostvars: t.Any, groups: t.Any) -> dict[str, t.A
     """
     group = str(variables[GROUP]) if GROUP in variables else ""
     hosts = members(groups, group)
-    found, conflicts = deployment_variables(variables, {name: hostvars[name] for name in hosts}, hosts)
+    found, conflicts = deployment_variables(_named(variables), {name: _named(hostvars[name]) for name in hosts}, hosts)
     description, findings = read_description(found)
     unclear = {finding.path for finding in (*findings, *conflicts, *unknown_group(groups, group))} & NAMES
     if unclear or not is_deployment_name(description.deployment) or not is_root(description.root):
@@ -37,3 +37,8 @@ def unplanned(variables: t.Any, hostvars: t.Any, groups: t.Any) -> dict[str, t.A
         "directory": directory_of(description),
         "hosts": sorted((name for name in hosts if name != "localhost"), key=natural),
     }
+
+
+def _named(variables: t.Any) -> dict[str, t.Any]:
+    """No other variable is read: one may be undefined, such as that of a vault, which is no reason to know nothing."""
+    return {name: variables[name] for name in sorted(NAMES) if name in variables}

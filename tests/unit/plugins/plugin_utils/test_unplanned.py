@@ -46,3 +46,17 @@ def test_the_whole_inventory_has_one_deployment_unless_a_group_is_named():
 )
 def test_no_deployment_is_guessed(variables, of_b):
     assert unplanned(variables, hostvars(**of_b), GROUPS) == {}
+
+
+class Undefined(dict):
+    """Variables of which others than the deployment's name are undefined, such as that of a vault."""
+
+    def __getitem__(self, name):
+        assert name in ("inference_deployment", "inference_root", "inference_group"), name
+        return super().__getitem__(name)
+
+
+def test_an_undefined_variable_is_no_reason_to_know_nothing():
+    hosts = {name: Undefined(values, inference_secrets=...) for name, values in hostvars().items()}
+    found = unplanned(Undefined(inference_group="a", inference_secrets=...), hosts, GROUPS)
+    assert (found["directory"], found["hosts"]) == ("/srv/deployments/chat", ["a1", "a2"])
