@@ -45,9 +45,9 @@ CapabilityBoundingSet=~CAP_LINUX_IMMUTABLE CAP_MAC_ADMIN CAP_MAC_OVERRIDE CAP_AU
 CapabilityBoundingSet=~CAP_NET_BIND_SERVICE CAP_NET_BROADCAST CAP_WAKE_ALARM CAP_BLOCK_SUSPEND
 """,
 )
-# Of programs without devices and capabilities: root may write its own files in the folders that are writable here, and nothing else.
+# Of programs without devices. CAP_DAC_OVERRIDE: the folder of node_exporter and the logs may belong to other users; nothing else is writable here.
 CONFINED = """\
-CapabilityBoundingSet={capabilities}
+CapabilityBoundingSet=CAP_DAC_OVERRIDE
 PrivateDevices=true
 PrivateIPC=true
 ProtectClock=true
@@ -64,7 +64,7 @@ PROXIES = Kind(
     "Metrics of proxies for node_exporter",
     "collector.proxies",
     "",
-    CONFINED.format(capabilities="", families="AF_UNIX AF_INET AF_INET6 AF_NETLINK"),
+    CONFINED.format(families="AF_UNIX AF_INET AF_INET6 AF_NETLINK"),
 )
 # root, because it owns the journal and Docker's socket. Logs in files belong to the services' user, possibly below its home.
 LOGS = Kind(
@@ -155,10 +155,8 @@ def log_files(plan: t.Mapping[str, t.Any], settings: Monitoring) -> dict[str, t.
     state = posixpath.join("/var/lib", unit)
     verify = read_plan(plan["verify"])
     own: dict[str, list[dict[str, str]]] = {}
-    kinds = set()
     for host in plan["hosts"]:
         logs = services_of(verify, host["name"])
-        kinds |= {log.kind for dummy, log in logs}
         content = {
             "deployment": name,
             "file": file,
@@ -171,8 +169,7 @@ def log_files(plan: t.Mapping[str, t.Any], settings: Monitoring) -> dict[str, t.
         path = posixpath.join(base, "code", "logs.json")
         if logs:
             own[host["name"]] = [{"path": path, "content": json.dumps(content, indent=1) + "\n", "mode": "0644"}]
-    # CAP_DAC_READ_SEARCH: reads what belongs to others, and writes nothing.
-    rights = LOGS.rights.format(capabilities="CAP_DAC_READ_SEARCH" if "file" in kinds else "", state=unit)
+    rights = LOGS.rights.format(state=unit)
     kind = LOGS._replace(unit=unit, metrics=file, rights=rights)
     made = _timer(base, kind, settings, [posixpath.join(base, "code", "logs.json")])
     made["removed"].append(state)

@@ -475,11 +475,14 @@ def test_failed_transfers_of_connectors_without_metrics_are_those_of_their_logs(
     assert "{{ $labels.flag }}" in alerts["InferenceLogRedFlags"]["annotations"]["summary"]
 
 
-def test_logs_in_files_are_read_with_one_more_right():
+def test_collectors_may_use_folders_of_other_users_and_no_others():
+    """Those of node_exporter and of logs need not be root's."""
     plan = launch_plan(*family("p2p", {"inference_runtime": "supervisor"}))
-    found = monitoring_files(plan, {**ALL, "logs": True})["logs"]
-    unit = next(file["content"] for file in found["files"] if file["path"].endswith(".service"))
-    assert "CapabilityBoundingSet=CAP_DAC_READ_SEARCH\n" in unit and "ProtectHome=read-only" in unit
+    found = monitoring_files(plan, {**ALL, "logs": True})
+    for kind in ("logs", "proxies"):
+        unit = next(file["content"] for file in found[kind]["files"] if file["path"].endswith(".service"))
+        assert "CapabilityBoundingSet=CAP_DAC_OVERRIDE\n" in unit and "ProtectSystem=strict\n" in unit
+        assert ("ProtectHome=read-only" in unit) == (kind == "logs")
 
 
 def test_proxies_are_asked_on_their_hosts(plan):
