@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -47,9 +48,10 @@ def mark(services: Iterable[Service]) -> dict[str, dict[str, int]]:
     marks = {}
     for name, log in services:
         inode, size = 0, 0
-        if log.kind == "file" and os.path.exists(log.path):
-            stat = os.stat(log.path)
-            inode, size = stat.st_ino, stat.st_size
+        if log.kind == "file":
+            with contextlib.suppress(OSError):
+                stat = os.stat(log.path)
+                inode, size = stat.st_ino, stat.st_size
         marks[name] = {"inode": inode, "size": size, "time": int(time.time())}
     return marks
 
@@ -95,16 +97,18 @@ def _counts(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str
     }
     try:
         window = (_file(log, since) if log.kind == "file" else _command(log, since, run))[1]
+        unread = log.kind == "file" and _unread(log.path, since)
     except OSError as error:
         return dict(found, readable=False, problem=str(error))
     for line in window:
-        for flag in flags_of(line):
+        text = without_clients(line)
+        for flag in flags_of(text):
             found["flags"][flag] = found["flags"].get(flag, 0) + 1
             found["first"] = found["first"] or line[:300]
-        number, milliseconds = transfers_of(line, lines.transferred)
+        number, milliseconds = transfers_of(text, lines.transferred)
         found["transfers"] += number
         found["transfer_ms"] = round(found["transfer_ms"] + milliseconds, 3)
-    if log.kind == "file" and _unread(log.path, since):
+    if unread:
         found.update(
             readable=False, problem=f"more than {WINDOW_BYTES // 2**20} MiB were written, and the rest was not read"
         )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.verify.logs import services_of
+from ...module_utils.verify.plan import read_plan
 from ..description.findings import Finding
 from ..description.values import natural
 
@@ -89,6 +91,21 @@ def transfers(plan: Record, engines: Gained, logs: t.Mapping[str, Record]) -> di
         elif log.get("transfers"):
             found[name] = {"number": log["transfers"], "seconds": log["transfer_ms"] / 1000, "logged": 1}
     return {name: {**counted, "waited": int(name not in senders)} for name, counted in found.items()}
+
+
+def every_log(plan: Record, logs: t.Mapping[str, Record]) -> dict[str, Record]:
+    """``logs`` by service, with an entry for each service whose host gave no answer: what it logged is not known."""
+    unread = {
+        "readable": False,
+        "problem": "its host gave no answer",
+        "flags": {},
+        "first": "",
+        "transfers": 0,
+        "transfer_ms": 0.0,
+    }
+    verify = read_plan(plan["verify"])
+    names = {name for host in plan["hosts"] for name, _log in services_of(verify, host["name"])}
+    return {**dict.fromkeys(sorted(names), unread), **logs}
 
 
 def about_logs(logs: t.Mapping[str, Record]) -> t.Iterator[Finding]:

@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.collector import logs as collected
 from ansible_collections.ascend.inference.plugins.module_utils.tools.client_text import without_clients
 from ansible_collections.ascend.inference.plugins.module_utils.verify import logs as verified
-from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines, Log
 from ansible_collections.ascend.inference.plugins.module_utils.verify.red_flags import RED_FLAGS, flags_of
 
 LINES = {
@@ -75,7 +75,7 @@ TRANSFERRED = Lines("KV cache transfer for request ", "Delaying free of ", "star
 
 
 @pytest.mark.parametrize("template", QUOTING)
-def test_a_client_raises_no_flag_by_what_it_sends(template):
+def test_a_client_raises_no_flag_by_what_it_sends(template, tmp_path):
     """Anybody who reaches the router could make each verification fail, so that an upgrade goes back, and raise alerts."""
     texts = [
         *LINES.values(),
@@ -87,6 +87,12 @@ def test_a_client_raises_no_flag_by_what_it_sends(template):
     found = verified.evidence("decode-0", lines, lines, TRANSFERRED)
     assert not found["red_flags"] and not found["transferred"] and not found["transfer_ms"] and not found["causes"]
     assert collected.counted(collected.fresh(), lines, TRANSFERRED.transferred) == collected.fresh()
+    path = tmp_path / "decode-0.log"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (found,) = verified.counts(
+        [("decode-0", Log("file", str(path), ""))], {}, TRANSFERRED, lambda argv: (1, "")
+    ).values()
+    assert found["readable"] and (found["flags"], found["first"], found["transfers"]) == ({}, "", 0)
 
 
 @pytest.mark.parametrize("name", LINES)

@@ -35,14 +35,14 @@ def names(plan, kind):
     return [item["name"] for item in bench_runs(plan, LOADS)["options"]["others"] if item["kind"] == kind]
 
 
-def results(plan, engines=None, router=ROUTED, store=STORED, **figures):
-    """Of the warm-up and three measurements; ``engines``: counters of those that have others than the rest."""
+def results(plan, engines=None, **figures):
+    """Of the warm-up and three measurements; ``engines``: counters of those that have others than the rest; ``router``, ``store``: what they counted."""
     bench = bench_runs(plan, LOADS)
     counted = {
         item["name"]: {"requests": 8.0, **((engines or {}).get(item["name"]) or {})}
         for item in bench["options"]["engines"]
     }
-    gained = {"router": router, "store": store}
+    gained = {"router": figures.pop("router", ROUTED), "store": figures.pop("store", STORED)}
     others = {item["name"]: gained[item["kind"]] for item in bench["options"]["others"]}
     return bench, [{"figures": {**FIGURES, **figures}, "engines": counted, "others": others} for _run in bench["runs"]]
 
@@ -187,6 +187,16 @@ def test_what_was_logged_about_kv_cache_meanwhile_is_named(plan, log, severity, 
     found = report(plan, known={"logs": {decode: {**LOG, **log}}})
     assert ids(found) == [("BENCH-LOG", decode, severity)] and words in found["findings"][0]["problem"]
     assert found["passed"] == (severity == "warning")
+
+
+def test_a_host_without_an_answer_has_logs_that_nobody_read(plan):
+    """It lacks in what the playbook gathers; that is not the same as a log without messages."""
+    bench, measured = results(plan)
+    (first, *rest) = [item["name"] for item in (*plan["verify"]["decode"], *plan["verify"]["prefill"])]
+    found = report_filter(measured, plan, bench, None, None, {"check": None, "status": [], "logs": {first: LOG}})
+    (named,) = [item for item in found["findings"] if item["path"] == rest[0]]
+    assert named["id"] == "BENCH-LOG" and "its host gave no answer" in named["problem"] and found["passed"]
+    assert not any(item["path"] == first for item in found["findings"])
 
 
 def test_engines_are_in_the_order_of_people(plan):
