@@ -17,10 +17,10 @@ description:
   - In each step it asks all routers directly, and reads HAProxy's counters. If a request to O(to) fails or is answered without text, if
     more requests of clients fail there than before, or if the first token comes later than O(slower) allows, the routers O(origin) get all
     requests again at once, and the module fails with the reason.
-  - The same holds if HAProxy starts anew meanwhile, if somebody else changes these routers, or if O(to) gets requests already.
+  - The same holds if HAProxy restarts meanwhile, if another process changes these routers, or if O(to) gets requests already.
 attributes:
   check_mode:
-    details: Moves nothing and asks nobody.
+    details: Moves nothing and sends no request.
   diff_mode:
     support: none
 extends_documentation_fragment:

@@ -57,7 +57,7 @@ options:
   accept_half:
     description:
       - Whether V(begin) also succeeds after an upgrade was interrupted that had begun to change one half of the instances. Engines run then that
-        cannot exchange KV cache, each half has routers of its own, and only one of them gets requests. If the journal is damaged, nobody knows
+        cannot exchange KV cache, each half has routers of its own, and only one of them gets requests. If the journal is damaged, it is unknown
         whether it is so, and V(begin) warns.
       - Only for changes that know the half, or that bring no engine to a router.
     type: bool

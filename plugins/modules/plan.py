@@ -65,6 +65,12 @@ selection:
   returned: success, or when planning failed and the deployment is known
   type: dict
   contains:
+    deployment:
+      description: Name of the deployment, if planning failed.
+      type: str
+    root:
+      description: The folder of all deployments on every host, if planning failed.
+      type: str
     hosts:
       description: Names of the planned hosts. Empty with O(only). If planning failed, those of all hosts that may belong to the deployment.
       type: list

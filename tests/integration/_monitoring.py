@@ -192,7 +192,7 @@ def _host(raw: t.Mapping[str, t.Any]) -> t.Callable[[Labels, t.Any], Made]:
                 count = sum("api" in names for names in ports)
                 yield "inference_router_engines", {**own, "pool": pool}, steady(count)
         for service, _log in services_of(read_plan(plan["verify"]), labels["host"]) if raw.get("logs") else ():
-            role = next(item["kind"] for item in plan["services"] if item["name"] == service)
+            (role,) = [item["kind"] for item in plan["services"] if item["name"] == service]
             own = {"deployment": plan["deployment"], "service": service, "role": role}
             yield "inference_log_red_flags_total", {**own, "flag": "transfer_failed"}, steady(3)
             yield "inference_log_red_flags_total", {**own, "flag": "recomputed"}, growing(1)

@@ -287,7 +287,7 @@ class Deployment:
             found = pods_of(self.cluster, self.plan)
             lines = [diagnosis(self.plan, engines_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
         except Unreachable as error:
-            return f"{error}\nAll objects are applied. After {elapsed:.0f} s nobody knows whether they serve: run site when the server answers."
+            return f"{error}\nAll objects are applied. After {elapsed:.0f} s it is unknown whether they serve: run site when the server answers."
         refused = self._refusals(found)
         lines += [f"  the server refuses pods: {refused[role]}" for role in refused] + self._logs(found)
         reason = _reason(overdue, "kthena_timeout")
@@ -314,7 +314,7 @@ class Deployment:
                     if not error.is_missing_right() and error.code != 409:
                         result[role_of(manifest)] = str(error)
                 except Unreachable:
-                    continue  # nobody knows
+                    continue  # not known
         return result
 
     def _wait_for_router(self):

@@ -103,7 +103,7 @@ def proven(plan, restored, known):
     for title, mine, theirs in zip(DECIDING, _deciding(plan), _deciding(restored)):
         if mine != theirs:
             raise KubernetesProblem(
-                f"The plan in ConfigMap/{name} has {title} other than the inventory's, and this machine did not record it, so somebody may have "
+                f"The plan in ConfigMap/{name} has {title} other than the inventory's, and this machine did not record it, so another user may have "
                 "changed it to be sent requests or secrets. Nothing was applied. Fix: find out who wrote it (kubectl get configmap "
                 f"{name} -o yaml --show-managed-fields); if it is right, give the inventory the same settings and run kubernetes_rollback again."
             )
