@@ -248,7 +248,10 @@ def resolve(self: t.Any, conditional: t.Any, variables: t.Any, **more: t.Any) ->
             except AnsibleError:
                 found[part] = None
         judged.append(found)
-    return bool(original_resolve(self, conditional, variables, **more))
+    held = bool(original_resolve(self, conditional, variables, **more))
+    if conditional == self.when and len(parts) == 1:
+        judged.append({parts[0]: held})
+    return held
 
 
 def batches(self: t.Any, play: t.Any) -> t.Any:

@@ -160,15 +160,17 @@ def undecided(records):
     """FILE: NAME: PART of conditions of which a part is in no case the only one that is false.
 
     Conditions that a file of tasks gets from where it is included count there. What cannot be judged without the part would fail, so it counts as true.
+    A part that is the whole condition where no other one applies decides there; parts that have no other one in any case are those of other tests.
     """
-    own, parts = own_conditions(), {}
+    own, parts, joined = own_conditions(), {}, set()
     for call in (call for found in records.values() for call in found):
         name = name_of(call["path"].split("/ascend/inference/")[-1])
         for row in call.get("judged", ()):
             for part in (part for part in row if part in own.get(name, "")):
                 alone = row[part] is False and not any(row[other] is False for other in row if other != part)
                 parts[f"{name}: {part}"] = parts.get(f"{name}: {part}", False) or alone
-    return {key for key, alone in parts.items() if not alone}
+                joined |= {f"{name}: {part}"} if len(row) > 1 else set()
+    return {key for key in joined if not parts[key]}
 
 
 def test_each_part_of_a_condition_decides_in_a_case(texts):
