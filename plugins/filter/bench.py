@@ -12,7 +12,7 @@ from ansible.errors import AnsibleFilterError
 from ..plugin_utils.bench.files import file_findings
 from ..plugin_utils.bench.report import bench_report
 from ..plugin_utils.bench.runs import bench_runs
-from ..plugin_utils.bench.services import every_log
+from ..plugin_utils.bench.services import with_every_log
 from ..plugin_utils.bench.text import bench_text
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.loader import plain
@@ -28,10 +28,8 @@ def runs_filter(plan: t.Any, settings: t.Any, files: t.Any = None) -> dict[str, 
 
 def report_filter(results: t.Any, plan: t.Any, bench: t.Any, *others: t.Any) -> dict[str, t.Any]:
     """The report of the results of service_bench; ``others``: an earlier report, the state of tuning, and findings of status, check and logs."""
-    more = [plain(other) or None for other in others]
-    if len(more) > 2 and "logs" in (more[2] or {}):
-        more[2] = {**more[2], "logs": every_log(plain(plan), more[2]["logs"])}
-    return bench_report(plain(plan), plain(bench), plain(results), *more)
+    old, tuned, known = (*(plain(other) or None for other in others), None, None, None)[:3]
+    return bench_report(plain(plan), plain(bench), plain(results), old, tuned, with_every_log(plain(plan), known))
 
 
 class FilterModule:

@@ -93,19 +93,15 @@ def transfers(plan: Record, engines: Gained, logs: t.Mapping[str, Record]) -> di
     return {name: {**counted, "waited": int(name not in senders)} for name, counted in found.items()}
 
 
-def every_log(plan: Record, logs: t.Mapping[str, Record]) -> dict[str, Record]:
-    """``logs`` by service, with an entry for each service whose host gave no answer: what it logged is not known."""
-    unread = {
-        "readable": False,
-        "problem": "its host gave no answer",
-        "flags": {},
-        "first": "",
-        "transfers": 0,
-        "transfer_ms": 0.0,
-    }
+def with_every_log(plan: Record, known: Record | None) -> Record | None:
+    """``known`` whose ``logs``, if it has them, have an entry for each service: if its host gave no answer, what it logged is not known."""
+    if "logs" not in (known or {}):
+        return known
+    problem = "its host gave no answer"
+    unread = {"readable": False, "problem": problem, "flags": {}, "first": "", "transfers": 0, "transfer_ms": 0.0}
     verify = read_plan(plan["verify"])
     names = {name for host in plan["hosts"] for name, _log in services_of(verify, host["name"])}
-    return {**dict.fromkeys(sorted(names), unread), **logs}
+    return {**known, "logs": {**dict.fromkeys(sorted(names), unread), **known["logs"]}}
 
 
 def about_logs(logs: t.Mapping[str, Record]) -> t.Iterator[Finding]:

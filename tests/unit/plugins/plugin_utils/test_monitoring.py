@@ -460,7 +460,10 @@ def test_logs_are_read_on_the_hosts_of_their_services(plan):
         assert all(item["role"] == roles[item["service"]] and item["log"]["kind"] for item in settings["services"])
     assert "router" in read["p1"] and all("decode" in name for name in read["d1"])
     unit = next(file["content"] for file in found["files"] if file["path"].endswith(".service"))
-    assert "CapabilityBoundingSet=\n" in unit and "StateDirectory=ascend-inference-log-metrics-inference\n" in unit
+    assert (
+        "CapabilityBoundingSet=CAP_DAC_OVERRIDE\n" in unit
+        and "StateDirectory=ascend-inference-log-metrics-inference\n" in unit
+    )
     assert "/var/lib/ascend-inference-log-metrics-inference" in found["removed"]
     assert monitoring_files(plan, ALL)["logs"]["state"] == ""
     assert monitoring_files(plan, {**raw, "state": "absent"})["logs"]["state"] == "absent"
@@ -493,7 +496,7 @@ def test_proxies_are_asked_on_their_hosts(plan):
     assert settings["proxies"] == [{"service": "router", "host": "p1", "url": "http://192.0.2.11:8000/healthcheck"}]
     assert settings["file"] in made_proxies["removed"][-1]
     unit = content["ascend-inference-proxy-metrics-inference.service"]
-    assert "CapabilityBoundingSet=\n" in unit
+    assert "CapabilityBoundingSet=CAP_DAC_OVERRIDE\n" in unit
     assert "proxies.json" in re.search("^ExecStart=(.*)$", unit, re.M)[1]
     assert monitoring_files(plan, {})["proxies"]["state"] == ""
     assert monitoring_files(planned("cpu"), ALL)["proxies"]["state"] == ""  # vllm_router has metrics of its own
