@@ -34,7 +34,7 @@ import socket, sys
 found = []
 for port in sys.argv[3:]:
     try:
-        socket.create_connection((sys.argv[2], int(port)), 1, (sys.argv[1], 0)).close()
+        socket.create_connection((sys.argv[2], int(port)), 2, (sys.argv[1], 0)).close()
         found.append(int(port))
     except OSError:
         pass
@@ -76,6 +76,8 @@ def namespaces():
         opened.callback(listening.wait)
         opened.callback(listening.kill)
         assert listening.stdout.readline() == "ready\n"
+        for address in (PEER, OUTSIDER):  # the first packets over a new link may be lost, and are sent again after a second
+            assert any(OTHER in reached(peer, address) for _attempt in range(10)), address
         yield host, peer
 
 
