@@ -76,7 +76,8 @@ def namespaces():
         opened.callback(listening.wait)
         opened.callback(listening.kill)
         assert listening.stdout.readline() == "ready\n"
-        for address in (PEER, OUTSIDER):  # the first packets over a new link may be lost, and are sent again after a second
+        # The first packets over a new link may be lost, and are sent again after a second.
+        for address in (PEER, OUTSIDER):
             assert any(OTHER in reached(peer, address) for _attempt in range(10)), address
         yield host, peer
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 
@@ -30,7 +31,12 @@ def peer():
             connection.recv(65536)
             if data:
                 connection.sendall(data)
-            if close:
+            if close:  # after the rest of the request: bytes that nobody read would reset the connection, and the answer would be lost
+                connection.shutdown(socket.SHUT_WR)
+                connection.settimeout(5)
+                with contextlib.suppress(OSError):
+                    while connection.recv(65536):
+                        pass
                 connection.close()
 
         threading.Thread(target=serve, daemon=True).start()
