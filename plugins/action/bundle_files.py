@@ -15,7 +15,7 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils.tools.text import visible
 from ..plugin_utils.bundle.checkouts import checkouts
-from ..plugin_utils.bundle.distribution import DEBIAN, KINDS, RED_HAT, distribution_of
+from ..plugin_utils.bundle.distribution import DEBIAN, KINDS, RED_HAT, distribution_of, of_runtime
 from ..plugin_utils.bundle.distribution import names as names_of_packages
 from ..plugin_utils.bundle.manifest import BundleError, read
 from ..plugin_utils.bundle.placing import (
@@ -124,7 +124,8 @@ class ActionModule(ActionBase):
         names = names_of_packages(options["plan"], host, RED_HAT, options["variables"]) if options["plan"] else []
         if not names:
             return []
-        asked = {"packages_of_dnf": names, "offered": offered, "engine": options["engine"]}
+        programs = dict.fromkeys(of_runtime(options["plan"], RED_HAT, options["variables"]), options["engine"])
+        asked = {"packages_of_dnf": names, "offered": offered, "programs": programs}
         return list(self._module(task_vars, directory=options["directory"], **asked).get("packages_of_dnf", names))
 
     def _fetch(self, options: dict[str, t.Any], files: dict[str, t.Any], task_vars: t.Any) -> dict[str, t.Any]:

@@ -82,6 +82,10 @@ options:
     type: list
     elements: str
     default: []
+  programs:
+    description: The program that each of RV(packages_of_dnf) is for, if it has another name. Set by the action plugin.
+    type: dict
+    default: {}
   offered:
     description: Whether RV(packages_of_dnf) leaves out what a package source of the host offers. Set by the action plugin.
     type: bool
@@ -200,6 +204,7 @@ ARGUMENTS = {
     "variables": {"type": "dict", "default": {}},
     "packages": {"type": "list", "elements": "str", "default": []},
     "packages_of_dnf": {"type": "list", "elements": "str", "default": []},
+    "programs": {"type": "dict", "default": {}},
     "offered": {"type": "bool", "default": True},
 }
 
@@ -220,7 +225,7 @@ def main():
     params = module.params
     result = {"host": host(), "missing": [], "free": 0, "platform": "", "cann_checksums": {}, "images": []}
     result["packages"] = lacking(params["packages"])
-    result["packages_of_dnf"] = lacking_of_dnf(params["packages_of_dnf"], params["engine"], params["offered"])
+    result["packages_of_dnf"] = lacking_of_dnf(params["packages_of_dnf"], params["programs"], params["offered"])
     fetching = params["url"] and params["state"] == "present" and not module.check_mode
     try:
         require_own(params["directory"])

@@ -191,6 +191,20 @@ def test_only_its_runtime_runs_the_commands_of_a_container_engine():
     assert found == [], "use the verb of module_utils/runtime, such as inside"
 
 
+def test_only_its_record_names_the_packages_of_a_runtime():
+    names = {name for one in runtimes() for family in one.packages.values() for name in family} - set(NAMES)
+    assert names
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sorted((ROOT / "plugins").rglob("*.py"))
+        if not str(path.relative_to(ROOT)).startswith(OWN)
+        and any(name in path.read_text(encoding="utf-8") for name in names)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    assert found == [], "read packages of the runtime's record"
+
+
 def test_the_made_up_runtime_follows_the_rules_of_the_house():
     text = (MADE_UP / "target.py").read_text(encoding="utf-8")
     assert "subprocess" not in text and ".run_command(" not in text
@@ -243,6 +257,7 @@ def test_a_made_up_runtime_plans(collection):
         "log {'kind': 'processes', 'unit': 'pid.x.decode-0'}",
         "facts lifts_limits=False needs_root=False",
         "section {'processes': {'count': 3}}",
+        "packages ['procps-ng'] ['own']",
         "rule PROCESSES-NAME inference_deployment",
     ]
 

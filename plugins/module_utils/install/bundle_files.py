@@ -90,12 +90,12 @@ def lacking(packages):
     return sorted(set(packages) - installed)
 
 
-def lacking_of_dnf(packages, engine="docker", offered=True):
+def lacking_of_dnf(packages, programs, offered=True):
     """Those ``packages`` that are not installed; if ``offered``, without those that a package source of the host, such as a mirror, offers.
 
-    Roles install no package whose program is there from elsewhere; ``engine`` is that of containers.
+    Roles install no package whose program is there from elsewhere; ``programs`` names it by package, where it is called otherwise.
     """
-    programs = dict(PROGRAMS, **{"docker": engine, "python3-requests": engine})
+    programs = dict(PROGRAMS, **programs)
     found = [
         name for name in sorted(packages) if not shutil.which(programs.get(name, name), path=environment()["PATH"])
     ]

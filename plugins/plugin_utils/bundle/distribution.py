@@ -9,12 +9,12 @@ import re
 import typing as t
 from dataclasses import dataclass
 
+from ..runtimes.registry import runtime
 from .checkouts import build_packages
 
 DEBIAN, RED_HAT = "Debian", "RedHat"
-# As the roles have them; a test compares both. {purpose: {family: names}}
+# As the roles have them; a test compares both. {purpose: {family: names}}. Those of a runtime are facts of its record.
 PACKAGES = {
-    "docker": {DEBIAN: ["docker.io", "python3-requests"], RED_HAT: ["docker", "python3-requests"]},
     "python": {DEBIAN: ["python3-venv"], RED_HAT: ["python3"]},
     "nginx": {DEBIAN: ["nginx"], RED_HAT: ["nginx"]},
     "haproxy": {DEBIAN: ["haproxy"], RED_HAT: ["haproxy"]},
@@ -88,10 +88,10 @@ def distribution_of(text: str, machine: str) -> Distribution | None:
 
 
 def purposes(plan: t.Mapping[str, t.Any], host: str = "") -> list[str]:
-    """Keys of PACKAGES for what a plan runs on a host, or on all of them."""
+    """Keys of PACKAGES for what a plan runs on a host, or on all of them. The packages of its runtime are not among them."""
     kinds = {service["kind"] for service in plan["services"] if host in ("", service["host"])}
     router, contained = plan["software"]["router"], plan["runtime_facts"].get("contained")
-    found = ["docker" if contained else "python"]
+    found = [] if contained else ["python"]
     found += [name for name in (router.get("frontend"), router.get("balancer")) if name in PACKAGES]
     if host:
         found = [name for name in found if {"nginx": "frontend", "haproxy": "balancer"}.get(name, "") in ("", *kinds)]
@@ -105,7 +105,7 @@ def purposes(plan: t.Mapping[str, t.Any], host: str = "") -> list[str]:
 
 def names(plan: t.Mapping[str, t.Any], host: str, family: str, known: t.Mapping[str, t.Any]) -> list[str]:
     """The packages that roles may install on a host. ``known``: variables of the host, with which roles install others."""
-    found: set[str] = set()
+    found = set(of_runtime(plan, family, known))
     for purpose in purposes(plan, host):
         own = _own(purpose, family, known)
         found.update(PACKAGES[purpose][family] if own is None else own)
@@ -115,11 +115,17 @@ def names(plan: t.Mapping[str, t.Any], host: str, family: str, known: t.Mapping[
     return sorted(found)
 
 
+def of_runtime(plan: t.Mapping[str, t.Any], family: str, known: t.Mapping[str, t.Any]) -> list[str]:
+    """The packages that the plan's runtime needs on a host, whose variables ``known`` may name others."""
+    record = runtime(plan["runtime"])
+    given = (known.get(record.packages_variable) or {}).get(family)
+    return [str(name) for name in (record.packages.get(family, ()) if given is None else given)]
+
+
 def _own(purpose: str, family: str, known: t.Mapping[str, t.Any]) -> list[str] | None:
     """What variables of roles say instead of PACKAGES."""
     single = {"nginx": "router_frontend_package", "haproxy": "router_balancer_package", "etcd": "etcd_package"}
-    several = {"docker": ("container_runtime_packages", family)}
-    several.update({name: ("firewall_packages", name) for name in ("nftables", "firewalld")})
+    several = {name: ("firewall_packages", name) for name in ("nftables", "firewalld")}
     if purpose in single and known.get(single[purpose]):
         return [str(known[single[purpose]])]
     variable, key = several.get(purpose, ("", ""))
@@ -135,6 +141,7 @@ def packages(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
     lines = []
     for family, title in SYSTEMS.items():
         named = {name for purpose in purposes(plan) for name in PACKAGES[purpose][family]}
+        named.update(of_runtime(plan, family, {}))
         built = {name for host, known in hosts.items() for name in build_packages(plan, host, family, known)}
         found = sorted(named | built)
         lines.append(f"packages of the distribution, if the host lacks them, on {title}: {', '.join(found)}")

@@ -31,6 +31,10 @@ class Runtime:
     lifts_limits = True  # starts processes with a higher limit of open files than the connected user's
     own_user = False  # runs the processes as a dedicated user
     in_cluster = False  # a cluster schedules the services; the inventory has no hosts for them
+    # Packages of the distribution that its ``prepare.yml`` installs, by family ("Debian", "RedHat"), and the variable of a role, of the same
+    # form, that names others. Bundles carry them for hosts without internet.
+    packages: t.Mapping[str, t.Sequence[str]] = {}
+    packages_variable = ""
 
     def facts(self) -> dict[str, bool]:
         """The facts, as in the plan."""

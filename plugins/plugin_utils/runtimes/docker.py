@@ -22,6 +22,8 @@ class Docker(Runtime):
     name = "docker"
     contained = True
     own_user = True
+    packages = {"Debian": ("docker.io", "python3-requests"), "RedHat": ("docker", "python3-requests")}
+    packages_variable = "container_runtime_packages"
 
     def log_of(self, unit: str, path: str) -> dict[str, str]:
         return {"kind": "docker", "unit": unit}

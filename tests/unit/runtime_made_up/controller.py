@@ -18,6 +18,8 @@ class Processes(Runtime):
     name = "processes"
     reserves_ports = False
     lifts_limits = False
+    packages = {"Debian": ("procps",), "RedHat": ("procps-ng",)}
+    packages_variable = "processes_packages"
 
     def unit(self, deployment, service):
         return f"pid.{deployment}.{service}"

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plan with the made-up runtime and print what is particular of it."""
 
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.distribution import names
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
@@ -22,6 +23,12 @@ print("unit", service["unit"])
 print("log", service["log"])
 print("facts", *(f"{name}={plan['runtime_facts'][name]}" for name in ("lifts_limits", "needs_root")))
 print("section", {"processes": plan["processes"]})
+own = {"processes_packages": {"Debian": ["own"]}}
+print(
+    "packages",
+    [name for name in names(plan, "one", "RedHat", {}) if "procps" in name],
+    [name for name in names(plan, "one", "Debian", own) if name == "own"],
+)
 try:
     launch_plan({**WORDS, "inference_deployment": "wrong"}, HOSTS)
 except PlanError as error:

@@ -58,7 +58,13 @@ def act(tmp_path, monkeypatch):
 
         monkeypatch.setattr(ActionBase, "_execute_module", execute)
         acting = action.ActionModule.__new__(action.ActionModule)
-        args = {"path": str(tmp_path), "manifest_sha256": digest, "directory": "/cache", "plan": {"x": 1}, **more}
+        args = {
+            "path": str(tmp_path),
+            "manifest_sha256": digest,
+            "directory": "/cache",
+            "plan": {"runtime": "docker"},
+            **more,
+        }
         acting._task = types.SimpleNamespace(args=args, check_mode=False)
         acting._send = lambda *given: pytest.fail("the controller sends files")
         return acting.run(task_vars={"inventory_hostname": "h"}), asked
@@ -70,6 +76,7 @@ def test_a_host_with_dnf_that_cannot_have_its_packages_is_refused_first(act):
     found, asked = act("openEuler 22.03", ["RedHat-nginx"], state="compared")
     assert found["failed"] and "h has openEuler 22.03 on aarch64 and lacks" in found["msg"] and len(asked) == 2
     assert asked[0]["packages"] == ["Debian-nginx"] and asked[1]["packages_of_dnf"] == ["RedHat-nginx"]
+    assert asked[1]["programs"] == {"docker": "docker", "python3-requests": "docker"}
 
 
 def test_a_host_with_dnf_gets_its_packages_from_the_bundle_whatever_its_sources_offer(act):

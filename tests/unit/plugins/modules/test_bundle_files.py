@@ -133,10 +133,16 @@ def test_a_host_with_dnf_lacks_what_it_neither_has_nor_is_offered(tmp_path, run_
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     asked = ["libcurl", "nginx", "nftables", "etcd", "libibverbs", "docker", "python3-requests"]
-    wanted = {"directory": str(tmp_path / "cache"), "packages_of_dnf": asked}
+    wanted = {
+        "directory": str(tmp_path / "cache"),
+        "packages_of_dnf": asked,
+        "programs": {"docker": "docker", "python3-requests": "docker"},
+    }
     found = run_module("bundle_files", **wanted)
     assert found["packages_of_dnf"] == ["docker", "etcd", "libibverbs", "python3-requests"]
-    assert run_module("bundle_files", engine="podman", **wanted)["packages_of_dnf"] == ["etcd", "libibverbs"]
+    assert run_module("bundle_files", **{**wanted, "programs": dict.fromkeys(wanted["programs"], "podman")})[
+        "packages_of_dnf"
+    ] == ["etcd", "libibverbs"]
     found = run_module("bundle_files", offered=False, **wanted)
     assert found["packages_of_dnf"] == ["docker", "etcd", "libibverbs", "nginx", "python3-requests"]
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))

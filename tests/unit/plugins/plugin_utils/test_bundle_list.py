@@ -54,6 +54,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform i
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.text import table
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.cann import cann_packages
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import runtimes
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 ROLES = pathlib.Path(distribution.__file__).parents[3] / "roles"
@@ -104,7 +105,12 @@ def test_packages_of_the_distribution_are_named_as_the_roles_install_them():
     def defaults(role):
         return yaml.safe_load((ROLES / role / "defaults" / "main.yml").read_text())
 
-    assert distribution.PACKAGES["docker"] == defaults("container_runtime")["container_runtime_packages"]
+    for record in runtimes():
+        own = {family: list(names) for family, names in record.packages.items()}
+        role = record.packages_variable.removesuffix("_packages")
+        assert own == (defaults(role)[record.packages_variable] if role else {})
+        assert set(own) in (set(), set(distribution.SYSTEMS)), "both families"
+        assert bool(own) == bool(record.packages_variable)
     libraries = defaults("mooncake")["mooncake_libraries"].values()
     assert distribution.PACKAGES["mooncake"] == {
         family: [each[family] for each in libraries] for family in distribution.SYSTEMS
@@ -183,7 +189,13 @@ def test_packages_of_a_named_distribution_are_wished_for_all_its_hosts():
 def test_a_host_needs_the_packages_of_its_own_services():
     services = [{"host": "a", "kind": "prefill"}, {"host": "b", "kind": "frontend"}, {"host": "c", "kind": "etcd"}]
     software = {"router": {"frontend": "nginx", "balancer": "haproxy"}, "mooncake": {"needed": True}}
-    plan = {"hosts": [], "services": services, "software": software, "runtime_facts": {"contained": False}}
+    plan = {
+        "runtime": "systemd",
+        "hosts": [],
+        "services": services,
+        "software": software,
+        "runtime_facts": {"contained": False},
+    }
     software["mooncake"]["package"] = "a-wheel"
 
     def of(host, **known):
@@ -196,7 +208,7 @@ def test_a_host_needs_the_packages_of_its_own_services():
     assert "zstd" in of("b", model_origin="/nfs/model.tar.zst") and "unzip" in of("b", model_origin="a.zip")
     plan["firewall"] = {"state": "present", "backend": "firewalld"}
     assert "firewalld" in of("b") and "fw" in of("b", firewall_packages={"firewalld": ["fw"]})
-    plan["runtime_facts"]["contained"] = True
+    plan.update(runtime="docker", runtime_facts={"contained": True})
     assert "docker.io" in of("a") and "libnuma1" not in of("a") and "python3-venv" not in of("a")
     assert "mine" in of("a", container_runtime_packages={"Debian": ["mine"]})
     unpackers = yaml.safe_load((ROLES / "model/vars/main.yml").read_text())["__model_unpackers"]
