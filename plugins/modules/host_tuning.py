@@ -111,6 +111,7 @@ from ..module_utils.files.tree import TreeError
 from ..module_utils.host.cpu_list import parse_cpus
 from ..module_utils.host.interrupts import PCI
 from ..module_utils.host.tuning import Tuning
+from ..module_utils.host.tuning_facts import UNIT
 from ..module_utils.tools.errors import ToolError
 
 NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_-]+)+\Z")
@@ -156,7 +157,7 @@ def main():
     options.update(
         systemctl=dict(type="path"),
         record=dict(type="path", default="/var/lib/ascend-inference/tuning.json"),
-        unit=dict(type="path", default="/etc/systemd/system/ascend-inference-tuning.service"),
+        unit=dict(type="path", default=UNIT),
         root=dict(type="path", default="/"),
     )
     module = AnsibleModule(options, supports_check_mode=True)

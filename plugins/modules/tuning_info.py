@@ -97,6 +97,11 @@ remembered:
   returned: success
   type: dict
   sample: {/proc/sys/vm/swappiness: "60\n"}
+boot:
+  description: Whether C(systemd) manages the host, the C(unit) that applies settings at boot, and whether it is C(present).
+  returned: success
+  type: dict
+  sample: {systemd: true, unit: ascend-inference-tuning.service, present: false}
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -33,6 +33,7 @@ def variables(tmp_path):
         "torch_npu_find_links": [str(tmp_path / "wheels")],
         "torch_npu_offline": True,
         "vllm_ascend_venv": str(tmp_path / "venvs/one"),
+        "vllm_ascend_interpreter": str(tmp_path / "venvs/one/bin/python"),
         "vllm_ascend_release": RELEASE,
         "vllm_ascend_vllm_version": ROW["vllm"],
         "vllm_ascend_pins": pins,

@@ -49,6 +49,7 @@ def variables(tmp_path):
     """Variables for an environment on this machine; missing system libraries are not tested here."""
     return {
         "mooncake_venv": str(tmp_path / "venv"),
+        "mooncake_interpreter": str(tmp_path / "venv/bin/python"),
         "mooncake_package": "mooncake-transfer-engine-npu",
         "mooncake_version": "0.3.11.post1",
         "mooncake_libraries": {},
@@ -104,10 +105,14 @@ def source(variables):
         {
             **variables,
             "mooncake_venv": str(folder / "venv"),
+            "mooncake_interpreter": str(folder / "venv/bin/python"),
             "mooncake_method": "source",
             "mooncake_version": "0.3.9",
             "mooncake_repository": str(source),
             "mooncake_prefix": str(folder / "prefix"),
+            "mooncake_library_directory": str(folder / "prefix/lib"),
+            "mooncake_program": str(folder / "prefix/bin/mooncake_master"),
+            "mooncake_stamp": str(folder / "prefix/share/ascend-inference/mooncake"),
             "mooncake_sources": [str(folder / "set_env.sh")],
             "mooncake_system_packages": {},
             "mooncake_build_user": "nobody",

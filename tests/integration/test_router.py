@@ -33,6 +33,7 @@ def variables(tmp_path):
     script.write_text("print('one')\n")
     return {
         "router_venv": str(tmp_path / "venv"),
+        "router_interpreter": str(tmp_path / "venv/bin/python"),
         "router_flavour": "dp",
         "router_requirements": ["fastapi", "httpx", "uvicorn"],
         "router_imports": ["fastapi", "httpx", "uvicorn"],

@@ -143,6 +143,9 @@ def test_environments_of_a_runtime_are_those_of_the_plan():
 
 COMPOSED = re.compile(
     r"\b\w*_(plan|selection)\.(root|directory) *(\}\}/|~ *['\"]/)|\.\w+_directory *(\}\}/|~ *['\"]/)|_script \| dirname *\}\}/|\| dirname ~ *['\"]/"
+    # a program of a virtual environment or a prefix, a unit by its folder, and the name of a unit, a socket, a log or a file with a process id
+    r"|(\}\}|~ *['\"])/?s?bin(/|['\"]|$)|(\}\}|~ *['\"])/share/|_(units|prefix|venv) *(\}\}/|~ *['\"]/)|systemd/system/\{\{"
+    r"|(\}\}|~ *['\"])[^\s'\"{}]*\.(service|target|timer|socket|sock|log|pid)\b"
 )
 
 
@@ -167,6 +170,17 @@ def test_no_role_or_playbook_composes_a_path_of_the_plan():
         ". {{ (item.work_directory ~ '/environment.sh') | quote }}",
         'path: "{{ router_script | dirname }}/vllm/logger.py"',
         "starts={{ (item.digest_file | dirname ~ '/' ~ item.name ~ '.starts') | quote }}",
+        'python: "{{ router_venv }}/bin/python"',
+        "python={{ (mooncake_venv ~ '/bin/python') | quote }}",
+        'PATH: "{{ mooncake_venv }}/bin:{{ x }}"',
+        'path: "{{ mooncake_prefix }}/share/ascend-inference/mooncake"',
+        'LD_LIBRARY_PATH="{{ mooncake_prefix }}/lib"',
+        'dest: "{{ __service_units }}/{{ __service_target }}"',
+        'path: "/etc/systemd/system/{{ __tune_unit }}"',
+        'name: "{{ plan.deployment }}-{{ item.name }}.service"',
+        "name: \"{{ plan.deployment ~ '.target' }}\"",
+        "logfile={{ plan.folders.logs }}/{{ service.name }}.log",
+        "socket: \"{{ plan.folders.run ~ '/supervisor.sock' }}\"",
     ],
 )
 def test_the_search_for_composed_paths_sees_them(text):

@@ -23,6 +23,7 @@ GOVERNORS = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
 JEMALLOC = ("/usr/lib/{}-linux-gnu/libjemalloc.so.2", "/usr/lib64/libjemalloc.so.2")
 TOOLS = ("lscpu", "migratepages", "taskset")
 RECORD = "/var/lib/ascend-inference/tuning.json"
+UNIT = "/etc/systemd/system/ascend-inference-tuning.service"  # applies the settings at boot
 BIN = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
 
 
@@ -49,6 +50,11 @@ def tuning_facts(root="/"):
         "jemalloc": next((path for path in _libraries() if os.path.exists(root + path)), ""),
         "tools": [name for name in TOOLS if any(os.path.exists(os.path.join(root + folder, name)) for folder in BIN)],
         "remembered": _remembered(root),
+        "boot": {
+            "systemd": os.path.isdir(root + "/run/systemd/system"),
+            "unit": os.path.basename(UNIT),
+            "present": os.path.exists(root + UNIT),
+        },
     }
 
 

@@ -192,7 +192,7 @@ def silent_routers(plan: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 
 def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[str]) -> dict[str, t.Any]:
-    """``{directory, folder, folders, files, own, unit, service, removed}``; ``own``: host to files that only it has; ``folder``: above ``directory``."""
+    """``{directory, folder, folders, files, own, unit, unit_file, service, removed}``; ``own``: files by host; ``folder``: above ``directory``."""
     base, package = posixpath.join(parent, "code"), posixpath.join(parent, "code", PACKAGE)
     values = {
         "about": kind.about,
@@ -216,6 +216,7 @@ def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[
         "files": [{"path": path, "content": content, "mode": "0644"} for path, content in {**code, **units}.items()],
         "own": {},
         "unit": f"{kind.unit}.timer",
+        "unit_file": f"/etc/systemd/system/{kind.unit}.timer",
         "service": f"{kind.unit}.service",
         "folder": parent,
         "removed": [*sorted(units), posixpath.join(settings.textfile_directory, kind.metrics)],

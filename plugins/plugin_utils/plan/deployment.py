@@ -159,3 +159,7 @@ class Context:
     def venv(self, name: str) -> str:
         """A virtual environment below the root."""
         return posixpath.join(self.shared_directory("venvs"), name)
+
+    def program(self, venv: str, name: str = "python") -> str:
+        """The path of a program in a virtual environment below the root."""
+        return posixpath.join(self.venv(venv), "bin", name)

@@ -44,7 +44,8 @@ class Systemd(Runtime):
         )
 
     def settings(self, context: Context) -> dict[str, t.Any]:
-        return {"target": f"{context.description.deployment}.target", "directory": UNITS, "drop_ins": UNITS}
+        target = f"{context.description.deployment}.target"
+        return {"target": target, "target_file": f"{UNITS}/{target}", "directory": UNITS, "drop_ins": UNITS}
 
 
 RUNTIME = Systemd()

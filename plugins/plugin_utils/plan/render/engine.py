@@ -32,7 +32,7 @@ def engine_services(context: Context) -> list[Service]:
 
 def command(context: Context, name: str) -> str:
     """A command of the engine's virtual environment by path, or of a container by name."""
-    return name if context.contained else posixpath.join(context.venv(engine_venv(context)), "bin", name)
+    return name if context.contained else context.program(engine_venv(context), name)
 
 
 def _service(context: Context, instance: Instance, process: Process) -> Service:

@@ -47,7 +47,7 @@ def link_watch(context: Context, instance: Instance, process: Process) -> LinkWa
         "stop_timeout": context.description.stop_timeout,
     }
     path = posixpath.join(directory, "link_watch.json")
-    python = "python3" if context.contained else posixpath.join(context.venv(engine_venv(context)), "bin", "python3")
+    python = "python3" if context.contained else context.program(engine_venv(context), "python3")
     content = json.dumps(settings, indent=1, sort_keys=True) + "\n"
     return LinkWatch((python, "-m", MODULE, path), File(path, content), record)
 

@@ -37,7 +37,7 @@ def meta_service(context: Context, host: Host) -> Service:
         "ock.mmc.meta.lease_ttl_ms": 30000,
         **master.args,
     }
-    python = "python3" if context.contained else posixpath.join(context.venv(engine_venv(context)), "bin", "python")
+    python = "python3" if context.contained else context.program(engine_venv(context))
     return Service(
         name=NAME,
         kind="memcache_meta",

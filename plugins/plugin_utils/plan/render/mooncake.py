@@ -14,7 +14,7 @@ from ...description.variables import Host
 from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, base_url, bracketed
 from .container import container
-from .npu import CONNECT_TIMEOUT, sources
+from .npu import BUILT, CONNECT_TIMEOUT, sources
 from .store_ha import endpoints, master_flags
 from .vllm import merged
 
@@ -75,8 +75,8 @@ def _binary(context: Context) -> str:
     if context.contained:
         return "mooncake_master"
     if context.release.mooncake_install != "package":
-        return "/usr/local/bin/mooncake_master"  # path of Mooncake's ``make install``
-    return posixpath.join(context.venv(engine_venv(context)), "bin", "mooncake_master")
+        return BUILT["program"]
+    return context.program(engine_venv(context), "mooncake_master")
 
 
 def _npu_flags(context: Context, host: Host) -> dict[str, t.Any]:

@@ -20,6 +20,13 @@ JEMALLOC = ("/usr/lib/{}-linux-gnu/libjemalloc.so.2", "/usr/lib64/libjemalloc.so
 PROXY_NAMES = "http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY"
 # Mutually exclusive environment variables: if the user sets one, the planner sets no other.
 EXCLUSIVE = ("ASCEND_BUFFER_POOL", "ASCEND_ENABLE_USE_FABRIC_MEM", "ASCEND_USE_ASYNC_TRANSFER")
+# What Mooncake's ``make install`` makes, and where the role records the finished build.
+BUILT = {
+    "prefix": "/usr/local",
+    "libraries": "/usr/local/lib",
+    "program": "/usr/local/bin/mooncake_master",
+    "stamp": "/usr/local/share/ascend-inference/mooncake",
+}
 
 
 def npu_environment(
@@ -122,7 +129,7 @@ def shell_file(context: Context, directory: str, user_env: t.Mapping[str, t.Any]
     toolkit = posixpath.join(context.description.cann_path, "ascend-toolkit", "latest")
     lines = ["# Written by ascend.inference; read by the service before it starts.", f"unset {PROXY_NAMES}"]
     if context.release.mooncake_install != "package" and context.everywhere:
-        libraries = f"/usr/local/lib:{toolkit}/python/site-packages:{toolkit}/python/site-packages/mooncake"
+        libraries = f"{BUILT['libraries']}:{toolkit}/python/site-packages:{toolkit}/python/site-packages/mooncake"
         lines.append(f'export LD_LIBRARY_PATH="{libraries}:${{LD_LIBRARY_PATH:-}}"')
     if preload:
         names = " ".join(JEMALLOC).format('"$(uname -m)"')

@@ -76,7 +76,7 @@ def _python(context: Context, services: t.Iterable[Service], host: str) -> str:
         return "python3"
     routed = any(service.kind == "router" and service.host == host for service in services)
     name = router_venv(context) if routed else engine_venv(context)
-    return posixpath.join(context.venv(name), "bin", "python")
+    return context.program(name)
 
 
 def _keys(section: t.Mapping[str, t.Any]) -> dict[str, str]:

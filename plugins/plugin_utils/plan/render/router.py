@@ -134,7 +134,7 @@ def _members_files(
         kinds = ("decode", "prefill")  # requests are accepted with the first prefill
         rows = [{"url": url(engine), "worker_type": kind} for kind in kinds for engine in place.answering(kind)]
         more = (File(path, json.dumps({"model": context.served_name, "members": rows}, indent=1) + "\n"),)
-        python = posixpath.join(context.venv(router_venv(context)), "bin", "python")
+        python = context.program(router_venv(context))
         lines.append(shlex.join([python, _join_program(directory), reached, path]) + " &")
     script = File(posixpath.join(directory, "members.sh"), "\n".join(lines) + "\n")
     return MembersFiles(tuple(others), script, more)
@@ -190,7 +190,7 @@ def members_of(plan: t.Mapping[str, t.Any], host: str, names: t.Collection[str] 
 
 
 def _program(context: Context, found: Flavour) -> list[str]:
-    programs = posixpath.join(context.venv(router_venv(context)), "bin")
+    venv = router_venv(context)
     if found.package:
-        return [posixpath.join(programs, found.package.program)]
-    return ["python3" if context.contained else posixpath.join(programs, "python"), script_path(context)]
+        return [context.program(venv, found.package.program)]
+    return ["python3" if context.contained else context.program(venv), script_path(context)]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import typing as t
 
 from ...releases.artefacts import artefact, text
@@ -19,7 +18,7 @@ from .balancer import PROGRAM as BALANCER
 from .engine import plugin_path
 from .frontend import PROGRAM as FRONTEND
 from .mooncake import engine_venv
-from .npu import sources
+from .npu import BUILT, sources
 from .router import router_venv, script_files, script_path, script_source
 from .store_ha import PROGRAM as ETCD
 
@@ -34,11 +33,11 @@ def software(context: Context) -> dict[str, t.Any]:
         "tools": {"venv": context.venv("tools")},
         "engine": {
             "venv": context.venv(engine_venv(context)),
-            "interpreter": posixpath.join(context.venv(engine_venv(context)), "bin", "python"),
+            "interpreter": context.program(engine_venv(context)),
             "version": release.vllm,
             "python_path": [plugin_path(context)] if context.engine.plugin else [],
         },
-        "mooncake": {"package": release.mooncake_package, "version": release.mooncake},
+        "mooncake": {"package": release.mooncake_package, "version": release.mooncake, "built": dict(BUILT)},
         "router": {
             "flavour": router.name,
             "frontend": context.description.router.frontend,
@@ -46,6 +45,7 @@ def software(context: Context) -> dict[str, t.Any]:
             **({"balancer": context.description.router.balancer} if context.balanced else {}),
             "balancer_program": BALANCER if context.balanced else "",
             "venv": context.venv(router_venv(context)),
+            "interpreter": context.program(router_venv(context)),
             "script": script_path(context),
             "logger": script_files(context)[1] if script_files(context) else "",
             "files": list(script_files(context)),

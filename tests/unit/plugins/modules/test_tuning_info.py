@@ -74,8 +74,17 @@ def test_everything_that_tuning_concerns_is_read(run_module, root):
         "jemalloc": "/usr/lib64/libjemalloc.so.2",
         "tools": ["taskset"],
         "remembered": {"/proc/sys/vm/swappiness": "30\n"},
+        "boot": {"systemd": False, "unit": "ascend-inference-tuning.service", "present": False},
     }
     assert (found["memory"]["memory_total_mib"], found["memory"]["hugepage_size_kib"]) == (1024, 2048)
+
+
+def test_a_host_with_the_unit_of_tuning(run_module, root):
+    for folder in ("run/systemd/system", "etc/systemd/system"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / "etc/systemd/system/ascend-inference-tuning.service").write_text("")
+    boot = run_module("tuning_info", root=str(root))["boot"]
+    assert (boot["systemd"], boot["present"]) == (True, True)
 
 
 def test_an_empty_host_has_no_settings(run_module, tmp_path):
