@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.lifecycle.steps import planned_steps
+from ..plugin_utils.lifecycle.planned_steps import planned_steps
 from ..plugin_utils.lifecycle.upgrade import planned_mode
 from ..plugin_utils.plan.record import whole_plan
 from ..plugin_utils.views.plan_diff import plan_diff

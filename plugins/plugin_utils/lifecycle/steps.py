@@ -93,15 +93,7 @@ def steps(
     entries = [
         service["name"] for service in plan["services"] if service["kind"] in ENTRIES and service["name"] in outdated
     ]
-    result: dict[str, t.Any] = {
-        "roll": [],
-        "held": [],
-        "pauses": {},
-        "refusals": [],
-        "notes": [],
-        "vacate": {},
-        "withdrawn": {},
-    }
+    result = _nothing()
     away_now = elsewhere(plan, deployed, pending)
     old = old_instances(plan, deployed, away_now, down)
     serves_now = _serves(plan, deployed, instances, down, old, away_now)
@@ -139,17 +131,15 @@ def steps(
     }
     paused = {key: reason for key, reason in reasons.items() if reason}
     routers = _routers_one_by_one(entries, plan, deployed, pending, gone)
-    if not starts_first and len(_named(plan, "router") - down) < 2:
+    if not starts_first and len(named(plan, "router") - down) < 2:
         routers = []  # the balancer would not drain the last one that runs
     entries = [name for name in entries if name not in routers]
     result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed, away_now)
     result["roll"] += _rolled_routers(routers, plan)
     result["held"] = sorted(name for step in result["roll"] for name in step["services"])
     at_once = {name: _entry_reason(name, plan, deployed, pending, down) for name in entries}
-    for reason in sorted({*paused.values(), *at_once.values(), *([OTHER] if mixed else [])}):
-        engines = {name for key in paused if paused[key] == reason for name in due[key] & outdated}
-        engines |= mixed if reason == OTHER else set()
-        found = sorted(engines) + [name for name in entries if at_once[name] == reason]
+    stopped = {key: (paused[key], due[key] & outdated) for key in paused}
+    for reason, found, engines in _by_reason(stopped, at_once, mixed):
         duration = "as long as loading the model" if engines else "some seconds"
         _refuse(result, found, reason, plan, deployed, allow_pause, early, duration)
     if apart and (paused or mixed):
@@ -157,6 +147,25 @@ def steps(
     for step in result["roll"]:
         result["notes"].append(f"Restart without a pause: {', '.join(step['services'])}.")
     return result
+
+
+def _nothing() -> dict[str, t.Any]:
+    """The result of ``steps`` for a change that needs none."""
+    return {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "vacate": {}, "withdrawn": {}}
+
+
+def _by_reason(
+    paused: t.Mapping[tuple[str, int], tuple[str, set[str]]], at_once: t.Mapping[str, str], mixed: set[str]
+) -> t.Iterator[tuple[str, list[str], set[str]]]:
+    """Each reason for a pause, with all services that stop for it and the engines among them.
+
+    ``paused``: the reason and the engines of an instance; ``at_once``: the reason of an entry; ``mixed``: engines that the new ones do not understand.
+    """
+    reasons = {reason for reason, _names in paused.values()} | {*at_once.values()} | ({OTHER} if mixed else set())
+    for reason in sorted(reasons):
+        engines = {name for found, names in paused.values() if found == reason for name in names}
+        engines |= mixed if reason == OTHER else set()
+        yield reason, sorted(engines) + [name for name in at_once if at_once[name] == reason], engines
 
 
 def _at_once(result: dict[str, t.Any], names: t.Sequence[str], allow_pause: bool, early: bool) -> None:
@@ -232,7 +241,7 @@ def _cannot_leave(
         return REASSIGNED
     if (together(plan) | together(deployed)) & names:
         return LINKED
-    if not plan.get("members") or _routers(plan) != _routers(deployed) or _named(plan, "router") & down:
+    if not plan.get("members") or _routers(plan) != _routers(deployed) or named(plan, "router") & down:
         return NO_API
     if any(found.get("secrets") for found in pending.values()):
         return KEYS
@@ -270,7 +279,7 @@ def _stop_all(
     hosts = {host["name"] for host in plan["hosts"]}
     beyond = {name for name in names if name in gone and gone[name]["host"] not in hosts}
     left = engines_as_deployed(beyond, deployed)
-    if left and plan.get("members") and _routers(plan) == _routers(deployed) and not _named(plan, "router") & down:
+    if left and plan.get("members") and _routers(plan) == _routers(deployed) and not named(plan, "router") & down:
         result["withdrawn"] = {"engines": left, "upstream": [], "pause": True}
 
 
@@ -385,7 +394,7 @@ def _serves(
     up = {kind for (kind, _number), names in instances.items() if not names & down} | {kind for kind, _number in old}
     there = {service["kind"] for service in before}
     moved = {service["kind"] for service in (gone or {}).values()}
-    entries = {kind: _named(plan, kind) for kind in ENTRIES if kind in there}
+    entries = {kind: named(plan, kind) for kind in ENTRIES if kind in there}
     return (kinds & planned or kinds) <= up and all(
         not names or names - down or kind in moved for kind, names in entries.items()
     )
@@ -396,7 +405,7 @@ def serves(plan: Plan, down: t.Iterable[str]) -> bool:
     return _serves(plan, plan, instances_of(plan["services"]), set(down))
 
 
-def _named(plan: Plan, kind: str) -> set[str]:
+def named(plan: Plan, kind: str) -> set[str]:
     return {service["name"] for service in plan["services"] if service["kind"] == kind}
 
 
@@ -404,8 +413,8 @@ def _routers_one_by_one(
     outdated: t.Collection[str], plan: Plan, deployed: Plan, pending: t.Mapping[str, Pending], down: set[str]
 ) -> list[str]:
     """Those of the changed routers that restart one after the other: another one serves, and the engines suit routers of both settings."""
-    routers = _named(plan, "router")
-    balanced = _named(plan, "balancer")
+    routers = named(plan, "router")
+    balanced = named(plan, "balancer")
     if len(routers) < 2 or not balanced or balanced & down:
         return []
     if any(found.get("secrets") for found in pending.values()) or incompatible(plan, deployed):
@@ -417,7 +426,7 @@ def _entry_reason(
     name: str, plan: Plan, deployed: Plan, pending: t.Mapping[str, Pending], down: t.Collection[str]
 ) -> str:
     """Why a changed router, balancer or frontend restarts at once, with the others."""
-    routers, balanced = _named(plan, "router"), _named(plan, "balancer")
+    routers, balanced = named(plan, "router"), named(plan, "balancer")
     if name not in routers or len(routers) < 2:
         return SINGLE
     if not balanced or balanced & set(down):
@@ -516,78 +525,3 @@ def restart_steps(names: t.Collection[str], down: t.Collection[str], plan: Plan)
     """
     outdated = [name for name in names if name not in down]
     return steps({"": {"down": list(down), "outdated": outdated}}, plan, plan, allow_pause=True, starts_first=False)
-
-
-def change(plan: Plan, deployed: Plan) -> dict[str, t.Any]:
-    """The steps from one plan to another if all services of the first one run, and ``new``, ``rest``, ``gone``: names of services.
-
-    ``rest`` restart at once; ``gone`` includes those that move, with their old host. ``deployed`` is the whole deployed plan.
-    """
-    before = {service["name"]: service for service in deployed["services"]}
-    planned = {service["name"]: service for service in plan["services"]}
-    new = [name for name in planned if name not in before or before[name]["host"] != planned[name]["host"]]
-    changed = [name for name in planned if name not in new and before[name]["digest"] != planned[name]["digest"]]
-    decided = steps({"": {"down": new, "outdated": changed}}, plan, deployed, allow_pause=True)
-    rest = [name for name in changed if name not in decided["held"]]
-    gone = [name for name in before if name not in planned]
-    gone += [f"{name} on {before[name]['host']}" for name in new if name in before]
-    return {**decided, "new": new, "rest": rest, "gone": gone}
-
-
-def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
-    """What deploy would do, as numbered lines, if all services of the deployed plan run; empty without changes or in a cluster.
-
-    A change that needs a pause says why. ``deployed`` is the whole deployed plan.
-    """
-    if plan["runtime_facts"]["in_cluster"] or not deployed.get("services"):
-        return []
-    decided = change(plan, deployed)
-    instances = instances_of(plan["services"])
-    leaving = old_instances(plan, deployed, elsewhere(plan, deployed, {}), ())
-    first = sorted({name for names in decided["vacate"].values() for name in names}, key=natural)
-    lines = _first_lines(first, decided, instances, leaving)
-    again = [service["name"] for service in plan["services"] if service["name"] in {*decided["new"], *first}]
-    rest = [name for name in decided["rest"] if name not in first]
-    lines += [f"start {', '.join(again)}, prove and add the engines to the router"] if again else []
-    lines += [f"restart at once: {', '.join(rest)}"] if rest else []
-    for step in decided["roll"]:
-        if step["routers"]:
-            others = len(_named(plan, "router")) - len(step["routers"])
-            names = ", ".join(step["routers"])
-            lines.append(f"drain, restart and return {names}; routers that serve meanwhile: {others}")
-            continue
-        kinds = sorted({kind for kind, number in instances if instances[kind, number] & set(step["services"])})
-        left = ", ".join(
-            f"{sum(kind == found for found, _n in {*instances, *leaving}) - 1} of {kind}" for kind in kinds
-        )
-        lines.append(
-            f"drain, restart, prove and return {', '.join(step['services'])}; instances that serve meanwhile: {left}"
-        )
-    gone = [name for name in decided["gone"] if name.split(" ")[0] not in first]
-    lines += [f"drain and remove {', '.join(gone)}"] if gone else []
-    lines = [f"  {number}. {line}" for number, line in enumerate(lines, 1)]
-    pauses = [f"  {note}" for note in decided["notes"] if note.startswith("Pause")]
-    return ["Steps of deploy, if all services run:", *lines, *pauses] if lines else []
-
-
-def _first_lines(
-    names: t.Sequence[str],
-    decided: t.Mapping[str, t.Any],
-    instances: t.Mapping[tuple[str, int], set[str]],
-    leaving: t.Mapping[tuple[str, int], set[str]],
-) -> list[str]:
-    """The step of services that stop before others start, with the instances that serve meanwhile if it is no pause."""
-    withdrawn = decided["withdrawn"]
-    lines = []
-    if withdrawn and withdrawn["pause"]:
-        lines.append(f"remove {', '.join(engine['name'] for engine in withdrawn['engines'])} from the router")
-    if not names:
-        return lines
-    if not withdrawn or withdrawn["pause"]:
-        return [*lines, f"stop {', '.join(names)}"]
-    away = {*names, *decided["new"]}
-    stay = {key for key, group in instances.items() if not group & away}
-    stay |= {key for key, group in leaving.items() if not group & set(names)}
-    kinds = sorted({kind for (kind, _n), group in {**instances, **leaving}.items() if group & set(names)})
-    counts = ", ".join(f"{sum(kind == found for found, _n in stay)} of {kind}" for kind in kinds)
-    return [*lines, f"drain and stop {', '.join(names)}; instances that serve meanwhile: {counts}"]

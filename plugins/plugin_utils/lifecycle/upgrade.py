@@ -13,7 +13,8 @@ import typing as t
 
 from ..plan.revision import KINDS, other_software
 from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
-from .steps import ENTRIES, OTHER, change
+from .planned_steps import change
+from .steps import ENTRIES, OTHER
 
 Plan = t.Mapping[str, t.Any]
 MODES = ("rolling", "set", "all")

@@ -13,7 +13,8 @@ import copy
 import os
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import planned_steps, steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import planned_steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import change
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import change
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision import exchange, incompatible
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_diff import plan_diff

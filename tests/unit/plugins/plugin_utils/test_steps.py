@@ -14,13 +14,13 @@ from ansible_collections.ascend.inference.plugins.filter.differs import differs_
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import leaving_engines_filter as leaving
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter as restart
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import planned_steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
     KEYS,
     LAST,
     OTHER,
     SINGLE,
     UNBALANCED,
-    planned_steps,
     steps,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import change, planned_steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
     ALONE,
     MOVED,
     OTHER,
     REASSIGNED,
-    change,
     leaving_engines,
-    planned_steps,
     steps,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
