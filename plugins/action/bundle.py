@@ -201,6 +201,6 @@ def installed_uv() -> tuple[str, str]:
     )
     uv = Builder("", sys.executable, tools).uv()
     if not uv:
-        raise VenvError("uv cannot be had on the controller. Fix: let pip reach a package index that has it")
+        raise VenvError("uv is unavailable on the controller. Fix: let pip reach a package index that has it")
     listing = run_command([os.path.join(tools, "bin", "python"), "-m", "pip", "config", "list"], {})[1]
     return uv, listing

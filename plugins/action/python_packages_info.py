@@ -43,7 +43,7 @@ class ActionModule(ActionBase):
         if done.get("skipped_reason"):
             host = task_vars["inventory_hostname"]
             Display().display(
-                f"{host}: it is not known whether the Python packages can be had: {done['skipped_reason']}"
+                f"{host}: it is not known whether the Python packages are available: {done['skipped_reason']}"
             )
         return done
 

@@ -83,14 +83,14 @@ def main():
         tried, left = targets(module.params["hosts"])
     except (KeyError, ValueError) as error:
         module.fail_json(msg=f"hosts are not those of a plan: {error}")
-    opened, unasked = probe(tried, timeout)
+    opened, untested = probe(tried, timeout)
     found = exposed(opened)
     module.exit_json(
         changed=False,
         open=[target._asdict() for target in opened],
         exposed=[target._asdict() for target in found],
-        untried=[target._asdict() for target, dummy in unasked],
-        text=visible(report(found, tried, left, timeout, unasked)),
+        untried=[target._asdict() for target, dummy in untested],
+        text=visible(report(found, tried, left, timeout, untested)),
     )
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: python_packages_info
-short_description: Check that the packages of Python environments can be had
+short_description: Check that the packages of Python environments are available
 version_added: 0.1.0
 description:
   - Resolves the requirements of environments for this host's platform and Python with C(uv), from the indexes that an installation
-    would use. Names what cannot be had, and from where. Nothing is installed, and no environment is created or changed.
+    would use. Names what is unavailable, and from where. Nothing is installed, and no environment is created or changed.
   - Fails once, with the problems of all environments.
 extends_documentation_fragment:
   - ascend.inference.attributes
@@ -42,7 +42,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Check that the router's packages can be had
+- name: Check that the router's packages are available
   ascend.inference.python_packages_info:
     environments:
       - path: /opt/ascend-inference/venvs/router
@@ -68,7 +68,7 @@ resolved:
       type: dict
   sample: [{path: /opt/ascend-inference/venvs/router, packages: {vllm-router: 0.1.17}, indexes: {}}]
 problems:
-  description: What cannot be had, one text for each environment with a problem.
+  description: What is unavailable, one text for each environment with a problem.
   returned: always
   type: list
   elements: str
@@ -165,7 +165,7 @@ def main():
         module.fail_json(msg="; ".join(errors))
     result = checked([found.validated_parameters for found in validated], module.params["tools"])
     if result["problems"]:
-        start = f"Python packages cannot be had for this host (machine {os.uname().machine}); nothing was changed."
+        start = f"Python packages are unavailable for this host (machine {os.uname().machine}); nothing was changed."
         module.fail_json(msg=visible("\n\n".join([start] + result["problems"])), changed=False, **result)
     module.exit_json(changed=False, **result)
 

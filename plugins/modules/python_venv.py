@@ -12,7 +12,7 @@ version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Installs requirements into a virtual environment with C(uv), or with C(pip) where C(uv) cannot be had, compiles them,
+  - Installs requirements into a virtual environment with C(uv), or with C(pip) where C(uv) is unavailable, compiles them,
     imports them as proof, and only then writes a stamp.
   - An environment without its stamp, or one whose installation was interrupted, is built again from nothing. With the
     stamp in place and the same requirements nothing is run at all.

@@ -25,7 +25,7 @@ LINKS = (errno.ELOOP, errno.ENOTDIR)
 MOST = 1024 * 1024  # bytes that are read of another user's file; planned ones are smaller
 FRESH = ".ascend-inference-new"  # ends the name of a file that is being written
 MADE = ".ascend-inference-made"  # in a shared folder that this collection made
-PATIENCE = 5  # seconds for the lock of a folder; each run that makes one there needs milliseconds
+LOCK_TIMEOUT = 5  # seconds for the lock of a folder; each run that makes one there needs milliseconds
 
 
 class TreeError(Exception):
@@ -192,7 +192,7 @@ def _alone(folder):
 
 def _locked(descriptor):
     """Lock an open folder; says whether that was possible in time."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + LOCK_TIMEOUT
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -62,13 +62,13 @@ def exposed(opened):
     return [target for target in opened if "client" not in target.sources]
 
 
-def report(found, tried, left, timeout, unasked=()):
+def report(found, tried, left, timeout, untested=()):
     """The result as text."""
-    lines = [f"{len(tried) - len(unasked)} planned ports were tried from here, each for {timeout} s."]
-    if unasked:
-        reasons = sorted({f"{target.host} ({target.address}): {why}" for target, why in unasked})
+    lines = [f"{len(tried) - len(untested)} planned ports were tried from here, each for {timeout} s."]
+    if untested:
+        reasons = sorted({f"{target.host} ({target.address}): {why}" for target, why in untested})
         lines.append(
-            f"{len(unasked)} could not be tried, so it is unknown whether they answer: {'; '.join(reasons[:6])}"
+            f"{len(untested)} could not be tried, so it is unknown whether they answer: {'; '.join(reasons[:6])}"
         )
         lines.append(
             "Fix: correct inference_outside or the addresses and routes of that machine, and run verify again."

@@ -34,7 +34,7 @@ OFFERED = [
 PROGRAMS = {"nftables": "nft", "firewalld": "firewall-cmd"}  # of packages that are not named like theirs
 MANIFEST = "manifest.json"
 NOT_SERVED = (
-    "{} cannot be had: {}. [bundle_server] Fix: let a server in the rack serve the folder of the bundle there, for example 'python3 "
+    "{} could not be fetched: {}. [bundle_server] Fix: let a server in the rack serve the folder of the bundle there, for example 'python3 "
     "/media/bundle/serve.py /media/bundle --port 8000', without redirects, or unset inference_bundle_url"
 )
 MOST_MANIFEST = 64 * 2**20  # bytes; one of 10,000 files has about 5 MB

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the requirements of an environment can be had, and from which index; nothing is installed.
+"""Whether the requirements of an environment are available, and from which index; nothing is installed.
 
 Some packages are not on PyPI, but on an index of their own. Such an index is asked only for these packages, and only if the configured
 indexes do not have them: an index that is asked for everything could replace any package.
@@ -26,7 +26,7 @@ FETCH = re.compile(r"[Ff]ailed to (?:fetch|download)[: `]+(\w+://[^\s`]+)")
 
 
 class Unresolved(Exception):
-    """An environment cannot be resolved; the text says what cannot be had, and from where."""
+    """An environment cannot be resolved; the text says what is unavailable, and from where."""
 
 
 def normal(name):
@@ -163,7 +163,7 @@ class Resolver:
         }
 
     def _reason(self, wish, output, sources, indexes):
-        """What cannot be had, and from where."""
+        """What is unavailable, and from where."""
         missing, address = lacking(output), unreachable(output)
         asked = searched(self.env, wish.get("no_index")) + sorted(
             {without_credentials(url) for url in sources.values()}
@@ -173,7 +173,7 @@ class Resolver:
         if missing:
             own = [without_credentials(url) for url, names in indexes.items() if name_of(missing) in map(normal, names)]
             usual = " It is usually on {}.".format(" or ".join(own)) if own and not set(own) & set(asked) else ""
-            return f"{missing} cannot be had from {', '.join(asked) or 'an empty list of folders'}.{usual}\n{tail(output, 6)}"
+            return f"{missing} is unavailable from {', '.join(asked) or 'an empty list of folders'}.{usual}\n{tail(output, 6)}"
         if contradiction(output):
             return f"the requirements conflict with each other.\n{tail(output, 10)}"
         return tail(output, 15)

@@ -166,7 +166,7 @@ class Builder:
 
     Commands inherit the descriptors ``inherited``: of a lock that they keep if this process is killed and they live on.
     ``sources`` are shell files read before anything runs in the environment; ``env`` is added to what builds see;
-    ``advice`` ends the message when something cannot be had. ``build_user`` builds what has no wheel, if root runs this.
+    ``advice`` ends the message when something is unavailable. ``build_user`` builds what has no wheel, if root runs this.
     ``sdists``: SHA-256 by 'name==version' of source distributions; what is built of others is refused.
     """
 

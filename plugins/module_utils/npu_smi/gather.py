@@ -101,7 +101,7 @@ def _superpod(tool):
         record, notes = answer(tool, _args("spod-info", npu), parse_superpod)
         npu.update(record)
         where = f"NPU {npu['npu_id']} chip {npu['chip_id']}: "
-        return notes + [where + complaint for complaint in sdid_errors(record, npu["device_id"])]
+        return notes + [where + text for text in sdid_errors(record, npu["device_id"])]
 
     return ask
 

@@ -78,7 +78,7 @@ def _errors(read: t.Callable[[], t.Any]) -> tuple[Finding, ...]:
 
 def _without_hosts(plan: Record) -> t.Iterator[Finding]:
     if not plan["hosts"] or plan["runtime_facts"]["in_cluster"]:
-        problem = "the deployment has no hosts in the inventory, so no outputs of their tools can be had"
+        problem = "the deployment has no hosts in the inventory, so no outputs of their tools are available"
         fix = "Describe the hosts in an inventory with the runtime systemd, docker or supervisor."
         yield Finding("inference_runtime", "ACCEPTANCE-HOSTS", problem, fix, why="Nothing proves the hardware.")
 

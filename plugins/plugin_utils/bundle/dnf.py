@@ -111,7 +111,7 @@ def _resolved(value: str, wanted: Distribution) -> str:
 
 
 def repo_text(given: t.Iterable[Repository]) -> str:
-    """The file of repositories for dnf. A repository that cannot be had is no reason to take packages from the others."""
+    """The file of repositories for dnf. An unavailable repository is no reason to take packages from the others."""
     own = {"enabled": "1", "skip_if_unavailable": "0"}
     lines = []
     for repository in given:

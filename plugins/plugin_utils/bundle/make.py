@@ -85,7 +85,7 @@ def _row(found: dict[tuple[str, str], dict[str, t.Any]], kind: str, file: t.Any,
 def listed(
     wanted: Contents, resolution: Resolution, registry: images.Registry, fetchers: t.Mapping[str, Fetcher], git: Git
 ) -> Listing:
-    """Resolve every environment and distribution, and ask for every image and checkout; what cannot be had is a finding each."""
+    """Resolve every environment and distribution, and ask for every image and checkout; what is unavailable is a finding each."""
     result = Listing(wanted, findings=list(wanted.findings))
     for environment in wanted.environments:
         _resolve(result, resolution, environment)
@@ -124,7 +124,7 @@ def fetched_sources(
 ) -> tuple[list[dict[str, t.Any]], list[Finding]]:
     """Fetch the sources that hosts build; the manifest's items. ``listing`` gets the packages that their builds need.
 
-    ``known``: items of earlier bundles, whose archives of the same commits are kept. What cannot be had is a finding each; what the
+    ``known``: items of earlier bundles, whose archives of the same commits are kept. What is unavailable is a finding each; what the
     builds may fetch by themselves is missing.
     """
     items: list[dict[str, t.Any]] = []
@@ -156,7 +156,7 @@ def _own_downloads(source: Source, archive: str) -> list[str]:
 def fetched_packages(
     listing: Listing, fetchers: t.Mapping[str, Fetcher], store: Store
 ) -> tuple[list[dict[str, t.Any]], list[Finding]]:
-    """Fetch the packages of distributions, and write the index of each; the manifest's items. What cannot be had is a finding each."""
+    """Fetch the packages of distributions, and write the index of each; the manifest's items. What is unavailable is a finding each."""
     items: dict[tuple[str, str], dict[str, t.Any]] = {}
     findings = []
     for wish, packages in listing.packages:
@@ -186,7 +186,7 @@ def _image_finding(planned: PlannedImage | images.Image, error: FetchError) -> F
 
 
 def fetched_images(listing: Listing, registry: images.Registry, store: Store) -> list[Finding]:
-    """Fetch the images; what cannot be had is a finding each."""
+    """Fetch the images; what is unavailable is a finding each."""
     findings = []
     for image in listing.images:
         try:

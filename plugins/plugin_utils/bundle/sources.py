@@ -127,7 +127,7 @@ def answered(
     done = run([*argv], TIMEOUT, dict(env), cwd=more.get("cwd"))
     if not done.timed_out and done.rc == 0:
         return str(done.stdout)
-    # What cannot be had is in the first stream, the verdict in the second.
+    # What is unavailable is in the first stream, the verdict in the second.
     output = f"{done.stdout.strip()[-SHOWN:]}\n{done.stderr.strip()[-SHOWN:]}"
     reason = f"it did not end in {TIMEOUT} s" if done.timed_out else visible(output.strip())
     for secret in sorted(more.get("secrets", ()), key=len, reverse=True):

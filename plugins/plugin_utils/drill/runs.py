@@ -189,7 +189,7 @@ def _candidates(plan: Record, fault: Fault) -> list[Record]:
 
 
 def _asked(plan: Record, candidates: t.Sequence[Record]) -> list[dict[str, str]]:
-    """``[{name, url}]``: whom to ask which one leads."""
+    """``[{name, url}]``: which masters to query for the leader."""
     if not candidates or candidates[0]["kind"] == "etcd":
         return [{"name": row["name"], "url": row["health"]["url"].rpartition("/health")[0]} for row in candidates]
     return [{key: item[key] for key in ("name", "url")} for item in plan["verify"]["store"]["masters"]]

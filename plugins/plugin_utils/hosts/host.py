@@ -269,7 +269,7 @@ def same_machine(case: Observed) -> t.Iterator[Finding]:
         addresses = sorted(
             address for nic in interfaces.values() for address in nic["addresses"] if address[:4] != "127."
         )
-        # without addresses a clone, whose machine id is equal, cannot be told from the same machine
+        # without addresses a clone, whose machine id is equal, looks like the same machine
         if not system.get("machine_id") or not addresses or str(host["address"]).startswith("127."):
             continue
         first = owners.setdefault((system["machine_id"], ",".join(addresses)), host["name"])

@@ -25,7 +25,7 @@ ANYBODY = ("", "localhost", "localhost.localdomain")
 def cloned(case: Observed) -> t.Iterator[Finding]:
     """Two hosts have the same host name or machine id.
 
-    Logs and metrics of the two cannot be told apart, and a name that leads to the wrong host breaks their connections.
+    Logs and metrics of the two cannot be distinguished, and a name that leads to the wrong host breaks their connections.
     """
     for key, label in (("hostname", "host name"), ("machine_id", "machine id")):
         owners: dict[str, str] = {}

@@ -195,7 +195,7 @@ class Api:
 
 
 def is_within(line, seconds):
-    """Whether a line of a log is not older; the time is its own, as a kubelet's time of a line cannot be had here."""
+    """Whether a line of a log is not older; the time is its own, as a kubelet's time of a line is unavailable here."""
     found = re.match(r"\w+ (\d\d-\d\d \d\d:\d\d:\d\d) ", line)
     if not seconds or not found:
         return True

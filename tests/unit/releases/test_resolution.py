@@ -103,7 +103,7 @@ def test_every_first_class_release_resolves(uv, indexes, tmp_path, name, python,
 
 
 def test_without_the_own_indexes_the_missing_package_is_named(uv, tmp_path):
-    with pytest.raises(Unresolved, match=r"triton-ascend==3.2.2 cannot be had from PyPI"):
+    with pytest.raises(Unresolved, match=r"triton-ascend==3.2.2 is unavailable from PyPI"):
         resolved(uv, {}, tmp_path, "0.23.0", "3.11", "aarch64")
 
 
@@ -160,8 +160,8 @@ def test_the_module_names_what_a_host_cannot_get(uv, tmp_path):
     assert result["failed"] and result["resolved"] == [
         {"path": "/nowhere/a", "packages": {"present": "1.0"}, "indexes": {}}
     ]
-    assert result["problems"][0].startswith(f"/nowhere/b, layer base: present==2.0 cannot be had from {address}.")
-    assert result["problems"][1].startswith(f"/nowhere/c, layer x: absent cannot be had from {address}.")
+    assert result["problems"][0].startswith(f"/nowhere/b, layer base: present==2.0 is unavailable from {address}.")
+    assert result["problems"][1].startswith(f"/nowhere/c, layer x: absent is unavailable from {address}.")
     assert "nothing was changed" in result["msg"] and "Fix: ask the site." in result["msg"]
 
 

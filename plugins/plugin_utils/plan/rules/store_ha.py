@@ -79,7 +79,7 @@ def runtime(case: Case) -> t.Iterator[Finding]:
 def build(case: Case) -> t.Iterator[Finding]:
     """The release's Mooncake cannot elect a leader with etcd.
 
-    A build without etcd ends at start. Before 0.3.11 a standby answers nothing, so it cannot be told from a dead master.
+    A build without etcd ends at start. Before 0.3.11 a standby answers nothing, so it looks like a dead master.
     """
     release = case.context.release
     if not works(case):

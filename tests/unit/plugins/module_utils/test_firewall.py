@@ -226,8 +226,8 @@ def test_a_port_that_cannot_be_asked_is_not_a_closed_one(monkeypatch, error, res
     target = outside.Target("n1", "10.0.0.1", 7100, ["cluster"], "prefill-0 api")
     answer = outside.answers(target, 1)
     assert answer is False if result is False else result in answer
-    opened, unasked = outside.probe([target], 1)
-    text = outside.report(outside.exposed(opened), [target], [], 1, unasked)
+    opened, untested = outside.probe([target], 1)
+    text = outside.report(outside.exposed(opened), [target], [], 1, untested)
     assert ("None answers" in text) is (result is False) and ("unknown whether they answer: n1" in text) is (
         result is not False
     )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Resolution of environments: which index is asked for what, and what is said of what cannot be had; uv is played by a function."""
+"""Resolution of environments: which index is asked for what, and what is said of what is unavailable; uv is played by a function."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_cannot_be_had_is_named_with_where_it_was_searched(tmp_path):
     )
     with pytest.raises(Unresolved) as caught:
         chosen.resolve(WISH, INDEXES, {})
-    begin = f"triton-ascend==3.2.2 cannot be had from https://mirror.example/simple, {ASCEND}."
+    begin = f"triton-ascend==3.2.2 is unavailable from https://mirror.example/simple, {ASCEND}."
     assert str(caught.value).startswith(begin) and "secret" not in str(caught.value)
     assert len(uv.commands) == 2
 
@@ -76,7 +76,7 @@ def test_passwords_of_own_indexes_are_in_no_file_and_no_message(tmp_path):
         url.replace("//", f"//me{number}:s3c%40ret@"): names for number, (url, names) in enumerate(INDEXES.items())
     }
     chosen, uv = resolver(tmp_path, (1, NO_TRITON), (1, NO_TORCH), (1, NO_TORCH))
-    with pytest.raises(Unresolved, match=f"had from PyPI, {ASCEND}, {CPU}") as caught:
+    with pytest.raises(Unresolved, match=f"unavailable from PyPI, {ASCEND}, {CPU}") as caught:
         chosen.resolve(WISH, private, {})
     assert "s3c" not in "".join([*uv.projects, str(caught.value), *(part for argv in uv.commands for part in argv)])
     order = [re.search(rf'"(extra-.)"\nurl = "{url}"', uv.projects[-1]).group(1) for url in (CPU, ASCEND)]
@@ -99,7 +99,7 @@ def test_only_the_server_of_an_index_gets_its_password():
 
 def test_without_own_indexes_the_usual_one_is_not_guessed(tmp_path):
     chosen, _uv = resolver(tmp_path, (1, NO_TRITON), UV_FIND_LINKS="/wheels")
-    with pytest.raises(Unresolved, match="cannot be had from /wheels") as caught:
+    with pytest.raises(Unresolved, match="is unavailable from /wheels") as caught:
         chosen.resolve(dict(WISH, no_index=True), INDEXES, {})
     assert ASCEND in str(caught.value)  # where it usually is
 
@@ -118,7 +118,7 @@ def test_contradictions_and_missing_wheels_are_told_apart(tmp_path):
         chosen.resolve(WISH, {}, {})
     wheels = "Because torch-npu==2.5.1 has no wheels with a matching Python ABI tag (e.g., `cp312`) and you require torch-npu==2.5.1"
     chosen, _uv = resolver(tmp_path, (1, wheels))
-    with pytest.raises(Unresolved, match="^torch-npu==2.5.1 cannot be had"):
+    with pytest.raises(Unresolved, match="^torch-npu==2.5.1 is unavailable"):
         chosen.resolve(WISH, {}, {})
 
 

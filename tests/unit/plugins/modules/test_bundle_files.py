@@ -199,9 +199,9 @@ def test_a_host_fetches_from_the_server_of_its_rack_without_proxies(tmp_path, ru
     [
         ("blobs/1/a.whl", b"fir?t", "a.whl has SHA-256 .* after the download"),
         ("blobs/1/a.whl", b"first and more", "a.whl has SHA-256 .* after the download"),
-        ("blobs/1/a.whl", None, "a.whl cannot be had: .*404.*bundle_server"),
+        ("blobs/1/a.whl", None, "a.whl could not be fetched: .*404.*bundle_server"),
         ("manifest.json", b"{ }", "another bundle than the controller.*bundle_server"),
-        ("manifest.json", None, "manifest.json cannot be had: .*404.*bundle_server"),
+        ("manifest.json", None, "manifest.json could not be fetched: .*404.*bundle_server"),
     ],
 )
 def test_what_the_server_has_instead_is_refused(tmp_path, run_module, rack, name, content, reason):
@@ -241,7 +241,7 @@ def test_a_chunk_of_a_size_below_zero_is_no_traceback(run_module, rack, monkeypa
 
     monkeypatch.setattr(Silent, "do_GET", negative)
     found = run_module("bundle_files", **rack[2])
-    assert found["failed"] and "manifest.json cannot be had" in found["msg"]
+    assert found["failed"] and "manifest.json could not be fetched" in found["msg"]
 
 
 def test_another_address_that_a_server_names_is_not_asked(tmp_path, run_module, rack, monkeypatch):
@@ -255,12 +255,12 @@ def test_another_address_that_a_server_names_is_not_asked(tmp_path, run_module, 
 
     monkeypatch.setattr(Silent, "do_GET", elsewhere)
     found = run_module("bundle_files", **rack[2])
-    assert found["failed"] and re.search("manifest.json cannot be had: .*302.*without redirects", found["msg"]), found[
-        "msg"
-    ]
+    assert found["failed"] and re.search(
+        "manifest.json could not be fetched: .*302.*without redirects", found["msg"]
+    ), found["msg"]
     assert asked == ["/manifest.json"]
 
 
 def test_a_server_that_does_not_answer_is_named(run_module, rack):
     found = run_module("bundle_files", **{**rack[2], "url": "http://127.0.0.1:9"})
-    assert found["failed"] and "http://127.0.0.1:9/manifest.json cannot be had" in found["msg"]
+    assert found["failed"] and "http://127.0.0.1:9/manifest.json could not be fetched" in found["msg"]
