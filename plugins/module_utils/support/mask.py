@@ -4,8 +4,6 @@
 """Pseudonyms for addresses and names in texts of one archive, so that it can leave the site and still be replayed.
 
 The same word gets the same pseudonym everywhere in the archive, and another one in the next archive: the key is random and is not kept.
-Addresses keep their relations: two addresses with a common prefix of n bits have pseudonyms with a common prefix of n bits (as Crypto-PAn
-does), because checks compare address, gateway and netmask. The last octet stays.
 """
 
 from __future__ import annotations
@@ -17,23 +15,28 @@ import os
 import re
 from typing import Iterable
 
+from .addresses import Addresses
 from .words import TOOLS
 
 # Words end where no letter or digit follows: hccn.conf joins addresses with underscores. They begin also after an escape of JSON, such as the
 # two characters \n, and after a colour of a terminal, whose last character is the letter m.
 _BEGIN = r"(?:(?<![0-9A-Za-z])|(?<=\\[bfnrt])|(?<=[0-9;\[]m))"
+_GROUP = "[0-9A-Fa-f]{1,4}"
+_GROUPS = f"{_GROUP}(?::{_GROUP}){{0,6}}"
 _WORDS = re.compile(
     rf"{_BEGIN}(?P<mac>(?:[0-9A-Fa-f]{{2}}:){{5}}[0-9A-Fa-f]{{2}})(?![0-9A-Za-z:])"
     rf"|{_BEGIN}(?<!-)(?P<dashed>[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}}|(?:[0-9A-Fa-f]{{2}}-){{5}}[0-9A-Fa-f]{{2}})(?![0-9A-Za-z-])"
     rf"|{_BEGIN}(?<![-.])(?P<bare>[0-9A-Fa-f]{{12}}|[0-9A-Fa-f]{{4}}\.[0-9A-Fa-f]{{4}}\.[0-9A-Fa-f]{{4}})(?![0-9A-Za-z-]|\.[0-9A-Za-z])"
-    rf"|{_BEGIN}(?P<mixed>(?:[0-9A-Fa-f]{{0,4}}:){{2,6}}(?:\d{{1,3}}\.){{3}}\d{{1,3}})(?![0-9A-Za-z:]|\.\d)"
-    rf"|{_BEGIN}(?P<ipv6>[0-9A-Fa-f]{{0,4}}(?::[0-9A-Fa-f]{{0,4}}){{2,7}})(?![0-9A-Za-z:]|\.\d)"  # not of ::ffff:10.0.0.1
+    # Programs write a port after a colon, a dot or a bracket, and sentences a colon.
+    rf"|{_BEGIN}(?P<mixed>(?:[0-9A-Fa-f]{{0,4}}:){{2,6}}(?:\d{{1,3}}\.){{3}}\d{{1,3}})(?![0-9A-Za-z]|\.\d+\.\d)"
+    rf"|{_BEGIN}(?P<ipv6>(?:{_GROUP}:){{7}}{_GROUP}|(?:{_GROUPS})?::(?:{_GROUPS})?)(?![0-9A-Za-z]|\.\d+\.\d)"
     rf"|{_BEGIN}(?<!\.)(?P<ipv4>(?:\d{{1,3}}\.){{3}}\d{{1,3}})(?![0-9A-Za-z]|\.\d)"
 )
 _SWITCH = re.compile(r"System Name TLV\s*\n\s*(\S+)")  # of hccn_tool -lldp
 _SERIAL = re.compile(
     rf"(?i)(?:\b|{_BEGIN})((?:serial number|vendor sn|serial_number|sn)[\"']?\s*[:=]\s*[\"']?)([\w-]{{4,}})"
 )
+_LENGTH = re.compile(r"/(\d{1,3})(?![0-9A-Za-z.])")  # of a prefix
 _VERSION = re.compile(r"(?i)versions?[\s\"':=|(\[]*\Z")
 # Twelve hexadecimal digits are also numbers of bytes, and digests. They are an address after its title, or if the records have it with separators too.
 _TITLE_OF_MAC = re.compile(
@@ -41,8 +44,6 @@ _TITLE_OF_MAC = re.compile(
 )
 _BEFORE = 60  # characters before a version or an address in which its title ends
 LOCAL = "localhost"
-_KEPT_OCTETS = (0, 127, 255)  # no address, loopback, netmasks
-_KEPT_BITS = {172: 12, 192: 16}  # private networks stay private
 
 
 class Masker:
@@ -52,6 +53,7 @@ class Masker:
 
     def __init__(self, hosts: Iterable[str], key: bytes | None = None, words: Iterable[str] = ()) -> None:
         self._key = key or os.urandom(32)
+        self._addresses = Addresses(self._digest)
         self._pattern: re.Pattern[str] | None = None
         self._names: dict[str, str] = {}
         self._folded: dict[str, str] = {}
@@ -79,7 +81,7 @@ class Masker:
         """Mask a name from now on, unless it is a word."""
         if name.lower() in self._words:
             self.kept |= {name} - {LOCAL}
-        else:
+        elif not _is_address(name):  # those are masked in each spelling, and once only
             self._names.setdefault(name, pseudonym)
 
     def _pseudonym_of(self, word: str) -> str:
@@ -127,6 +129,9 @@ class Masker:
             )
         if found.group("mac") or found.group("dashed"):
             return self._mac(word)
+        bits = _LENGTH.match(line, found.end())
+        if bits and _is_address(word):
+            return self._addresses.of_network(ipaddress.ip_address(word), int(bits.group(1)))
         if found.group("ipv6"):
             return self._ipv6(word)
         if found.group("mixed"):
@@ -141,34 +146,17 @@ class Masker:
         return "".join(next(digits, "") if character.isalnum() else character for character in word)
 
     def _ipv4(self, word: str) -> str:
-        number = int(ipaddress.IPv4Address(word))
-        first = number >> 24
-        if first in _KEPT_OCTETS or first >= 224:
-            return word
-        bits = f"{number:032b}"
-        changed = bits[: _KEPT_BITS.get(first, 8)]
-        while len(changed) < 24:
-            flip = int(self._digest(bits[: len(changed)])[0], 16) & 1
-            changed += str(int(bits[len(changed)]) ^ flip)
-        return str(ipaddress.IPv4Address(int(changed + bits[24:], 2)))
+        return self._addresses.ipv4(ipaddress.IPv4Address(word))
 
     def _ipv6(self, word: str) -> str:
-        try:
-            address = ipaddress.IPv6Address(word)
-        except ValueError:
-            return word  # such as a time
-        if address.is_loopback or address.is_unspecified:
-            return word
-        digits = self._digest(str(address))
-        return f"2001:db8::{digits[:4]}:{digits[4:8]}"  # RFC 3849: documentation
+        return self._addresses.ipv6(ipaddress.IPv6Address(word)) if _is_address(word) else word  # such as a time
 
     def _mixed(self, word: str) -> str:
-        """An IPv6 address that ends like one of IPv4. That of a socket, ::ffff:10.0.0.1, is one of IPv4."""
+        """An address of IPv6 that ends like one of IPv4."""
         before, dummy, last = word.rpartition(":")
         if not _is_address(word):  # such as a time before an address
             return f"{before}:{self._ipv4(last) if _is_address(last) else last}"
-        mapped = ipaddress.IPv6Address(word).ipv4_mapped is not None
-        return f"{before}:{self._ipv4(last)}" if mapped else self._ipv6(word)
+        return self._ipv6(word)
 
     def _domain(self, name: str) -> None:
         """What follows the first part of a full name names the site, if it has two parts or more."""

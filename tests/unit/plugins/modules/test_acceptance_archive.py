@@ -496,7 +496,7 @@ def test_escapes_of_json_hide_nothing(line, before):
 @pytest.mark.parametrize("word", ["fd12:3456:789a:1::10.1.2.3", "fd12:3456:789a:1:0:1:10.1.2.3"])
 def test_nothing_of_an_ipv6_address_stays_if_it_ends_like_ipv4(word):
     masked = Masker([], key=b"key")(f"via {word}.")
-    assert "fd12" not in masked and "10.1.2.3" not in masked and re.fullmatch(r"via 2001:db8::\w+:\w+\.", masked)
+    assert "fd12" not in masked and "10.1.2.3" not in masked and re.fullmatch(r"via fd[0-9a-f]{2}:[0-9a-f:]+\.", masked)
 
 
 def test_the_domain_of_a_full_name_is_masked():
