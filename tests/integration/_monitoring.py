@@ -141,8 +141,9 @@ def _engine(labels: Labels, _plan: t.Any) -> Made:
     yield "vllm:cache_config_info", {"block_size": "128", "cache_dtype": "auto"}, steady(1)
 
 
-def _router(_labels: Labels, _plan: t.Any) -> Made:
-    for worker in ("http://10.1.0.3:7300", "http://10.1.0.4:7300"):
+def _router(_labels: Labels, plan: t.Any) -> Made:
+    engines = [service for service in plan["services"] if service["kind"] in ("prefill", "decode", "colocated")]
+    for worker in [service["health"]["url"].rpartition("/")[0] for service in engines if service["health"]]:
         yield "vllm_router_worker_health", {"worker": worker}, steady(1)
         yield "vllm_router_pd_decode_errors_total", {"worker": worker}, steady(3)
         yield "vllm_router_pd_prefill_errors_total", {"worker": worker}, steady(0)

@@ -9,8 +9,10 @@ Each fault changes some series of a healthy deployment: exactly its alerts fire,
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring import metrics
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files import monitoring_files
 from ansible_collections.ascend.inference.tests.integration import _monitoring
@@ -142,20 +144,99 @@ FAULTS = [
     (COLLECTOR, {"HbmEcc"}, [("inference_npu_ecc_double_bit_errors_total", NODE, ONCE)]),
 ]
 PAUSED = "inference_probe_paused_until_timestamp_seconds"
-# Nothing fires: an idle deployment, short peaks, and states that are unusual and right.
+SHORT, LONGER = (
+    f"1x47 0x{STEPS}",
+    f"1x40 0x{STEPS}",
+)  # bad at the last evaluation only, and for five minutes: shorter than the alerts wait
+LEFT = "1x46 stale"
+RECENT = f"0+{_monitoring.INTERVAL}x32 960+0x{STEPS}"  # eight minutes ago
+# Nothing fires: an idle deployment, states that are unusual and right, and for each alert (the third value) one that is not enough, or is over.
 QUIET = [
-    (EXPORTER, []),
-    (COLLECTOR, []),
-    (PROXIES, []),
+    (EXPORTER, [], ""),
+    (COLLECTOR, [], ""),
+    (PROXIES, [], ""),
+    (EXPORTER, [*STILL, ("vllm:num_requests_running", DECODE, steady(0))], "EngineStuck"),
+    # A long prompt is computed: no token of an answer.
+    (EXPORTER, [("vllm:generation_tokens_total", PREFILL, steady(900))], "EngineStuck"),
+    (EXPORTER, [*IDLE, ("vllm:kv_cache_usage_perc", PREFILL, steady(0.29))], "PrefillHoldsIdleKV"),
+    (
+        EXPORTER,
+        [("vllm:num_requests_waiting", PREFILL, f"0x{STEPS * 5 // 6 - 4} 9x{STEPS}")],
+        "PrefillOverloaded",
+    ),
+    (
+        EXPORTER,
+        [
+            ("vllm:num_requests_waiting", PREFILL, steady(9)),
+            ("vllm:num_requests_running", {"role": "decode"}, steady(1000)),
+        ],
+        "PrefillOverloaded",
+    ),
+    (
+        EXPORTER,
+        [("inference_probe_last_run_timestamp_seconds", {}, steady(60)), (PAUSED, {}, steady(7200))],
+        "ProbeMissing",
+    ),
+    (EXPORTER, [("master_allocated_bytes", {}, steady(999))], "StoreFull"),
+    (EXPORTER, [("vllm_router_pd_decode_errors_total", {}, GONE)], "RouterErrors"),
+    (EXPORTER, [("vllm_router_pd_decode_errors_total", {}, steady(900))], "RouterErrors"),
+    (EXPORTER, [("vllm:request_queue_time_seconds_bucket", {}, steady(7))], "QueueNearHoldTimeout"),
+    (
+        EXPORTER,
+        [("vllm:request_queue_time_seconds_bucket", {**DECODE, "le": "60"}, growing(29.8))],
+        "QueueNearHoldTimeout",
+    ),
+    (EXPORTER, [("up", DECODE, SHORT)], "EngineDown"),
+    (EXPORTER, [("up", PREFILL, LEFT)], "TargetsMissing"),
+    (
+        EXPORTER,
+        [
+            ("vllm:prompt_tokens_by_source_total", {**DECODE, "source": "local_compute"}, growing(190)),
+            ("vllm:prompt_tokens_by_source_total", {**DECODE, "source": "external_kv_transfer"}, growing(810)),
+        ],
+        "DecodeComputesPrompts",
+    ),
+    (
+        EXPORTER,
+        [("vllm:prompt_tokens_by_source_total", {**DECODE, "source": "external_kv_transfer"}, growing(1))],
+        "KvFetchHangs",
+    ),
+    (EXPORTER, [("vllm:mooncake_num_failed_transfers_total", DECODE, steady(900))], "TransfersFail"),
+    (EXPORTER, [("vllm:num_preemptions_total", DECODE, growing(2.9))], "PreemptionStorm"),
+    (EXPORTER, [("vllm:request_success_total", {**DECODE, "finished_reason": "abort"}, growing(1.5))], "AbortRatio"),
+    (EXPORTER, [("vllm:num_requests_waiting", DECODE, steady(9))], "DecodeOverloaded"),
+    (EXPORTER, [("vllm:cache_config_info", {}, "relabelled")], "EnginesDiffer"),
+    (EXPORTER, [("up", {"role": "router"}, SHORT)], "RouterDown"),
+    (EXPORTER, [("vllm_router_worker_health", {}, SHORT)], "RouterLostEngine"),
+    (EXPORTER, [("up", {"instance": "mooncake_master-1"}, SHORT)], "StoreDown"),
+    (EXPORTER, [("master_active_clients", {"instance": "mooncake_master-1"}, steady(3))], "StoreMissesEngines"),
+    (EXPORTER, [("master_remount_segment_requests_total", {}, steady(900))], "StoreRestarted"),
+    (EXPORTER, [("ha_oplog_standby_lag", {}, steady(1000))], "StandbyLags"),
+    (EXPORTER, [("npu_chip_info_link_status", NODE, SHORT)], "NpuLinkDown"),
+    (EXPORTER, [("npu_chip_link_up_num", NODE, steady(900))], "NpuLinkFlaps"),
+    (EXPORTER, [("npu_chip_info_health_status", NODE, SHORT)], "NpuUnhealthy"),
+    (EXPORTER, [("npu_chip_info_health_status", NODE, LONGER.replace(" 0", " -1"))], "NpuQueryFails"),
+    (EXPORTER, [("npu_chip_info_health_status", {**NODE, "id": "1"}, LEFT)], "NpuMissing"),
+    (EXPORTER, [("npu_chip_info_hbm_ecc_double_bit_error_cnt", NODE, steady(7))], "HbmEcc"),
+    (EXPORTER, [("npu_chip_roce_tx_err_pkt_num", NODE, steady(900))], "RoceErrors"),
+    (EXPORTER, [("inference_probe_success", {"path": "clients"}, SHORT)], "ProbeFails"),
+    (EXPORTER, [("inference_probe_last_run_timestamp_seconds", {}, RECENT)], "ProbeMissing"),
+    (COLLECTOR, [("inference_npu_link", NODE, steady(-1))], "NpuLinkDown"),
+    (COLLECTOR, [("inference_npu_health", NODE, steady(-1))], "NpuUnhealthy"),
+    (COLLECTOR, [("inference_npu_link_changes_total", NODE, steady(900))], "NpuLinkFlaps"),
+    (COLLECTOR, [("inference_npu_query_failed", NODE, f"0x40 1x{STEPS}")], "NpuQueryFails"),
+    (COLLECTOR, [("inference_npu_health", {**NODE, "device": "1"}, LEFT)], "NpuMissing"),
+    (COLLECTOR, [("inference_npu_last_run_timestamp_seconds", NODE, RECENT)], "NpuMetricsOld"),
+    (COLLECTOR, [("inference_npu_ecc_double_bit_errors_total", NODE, steady(7))], "HbmEcc"),
+    (PROXIES, [("inference_router_up", {}, SHORT)], "ProxyDown"),
+    (PROXIES, [("inference_router_engines", {"pool": "prefill"}, f"2x40 1x{STEPS}")], "ProxyLostEngines"),
+    (PROXIES, [("inference_router_last_run_timestamp_seconds", {}, RECENT)], "ProxyMetricsOld"),
     # Blocks that were computed again after a failed load are no alert; a flag that was there before is none either.
-    (LOGS, [("inference_log_red_flags_total", {"flag": "transfer_failed"}, steady(900))]),
-    (EXPORTER, [*STILL, ("vllm:num_requests_running", DECODE, steady(0))]),
-    (EXPORTER, [*IDLE, ("vllm:kv_cache_usage_perc", PREFILL, steady(0.2))]),
-    (EXPORTER, [("vllm:num_requests_waiting", PREFILL, f"0x{STEPS * 5 // 6 - 4} 9x{STEPS}")]),
-    (EXPORTER, [("inference_probe_last_run_timestamp_seconds", {}, steady(60)), (PAUSED, {}, steady(7200))]),
-    (EXPORTER, [("master_allocated_bytes", {}, steady(999))]),
-    (EXPORTER, [("vllm_router_pd_decode_errors_total", {}, GONE)]),
-    (EXPORTER, [("vllm:request_queue_time_seconds_bucket", {}, steady(7))]),
+    (LOGS, [("inference_log_red_flags_total", {"flag": "transfer_failed"}, steady(900))], "LogRedFlags"),
+    (LOGS, [("inference_log_red_flags_total", {"flag": "transfer_failed"}, steady(7))], "TransfersFail"),
+    (LOGS, [("inference_log_read", {}, SHORT)], "LogUnread"),
+    (LOGS, [("inference_log_gaps_total", {}, steady(900))], "LogUnread"),
+    (LOGS, [("inference_log_last_run_timestamp_seconds", {}, RECENT)], "LogUnread"),
 ]
 
 
@@ -228,13 +309,86 @@ def test_each_fault_raises_exactly_its_alert(tmp_path, plan, raw):
 @pytest.mark.parametrize("raw", SETTINGS.values(), ids=SETTINGS)
 def test_what_is_right_raises_no_alert(tmp_path, plan, raw):
     status, output = run_cases(
-        tmp_path, plan_for(raw, plan), [(raw, set(), changes) for own, changes in QUIET if own == raw]
+        tmp_path, plan_for(raw, plan), [(raw, set(), changes) for own, changes, _alert in QUIET if own == raw]
     )
     assert status == 0, output
 
 
-def test_every_alert_has_a_fault():
-    assert {alert.name for alert in ALERTS} == {name for _raw, alerts, _changes in FAULTS for name in alerts}
+def test_every_alert_has_a_fault_and_one_that_is_not_enough():
+    """For each way to read its metrics: that of npu-exporter and of the own collector, of connectors and of logs."""
+    series = {}
+    for _raw, changes, alert in QUIET:
+        series.setdefault(alert, set()).update(name for name, _labels, _values in changes)
+    for alert in ALERTS:
+        assert alert.name in {name for _raw, alerts, _changes in FAULTS for name in alerts}
+        assert metrics.names_in(" ".join(alert.expressions)) & series.get(alert.name, set()), alert.name
+    for name in ("NpuLinkDown", "NpuUnhealthy", "NpuQueryFails", "NpuLinkFlaps", "HbmEcc", "NpuMissing"):
+        kinds = {found.split("_")[0] for found in series[name]}
+        assert kinds == {"npu", "inference"}, name
+
+
+def annotated(folder, plan, cases, rules_of=None):
+    """[(description, link, summary)] of all alerts of the faults as Prometheus renders them: promtool prints them where none is expected."""
+    tests = []
+    for raw, alerts, changes in cases:
+        series = changed(_monitoring.healthy(plan, raw), changes)
+        names = [f"Inference{name}" for name in sorted(alerts)]
+        tests.append(
+            {
+                "interval": f"{_monitoring.INTERVAL}s",
+                "input_series": [{"series": item.text(), "values": item.values} for item in series],
+                "alert_rule_test": [
+                    {"alertname": name, "eval_time": f"{SECONDS}s", "exp_alerts": []} for name in names
+                ],
+            }
+        )
+    rules = monitoring_files(rules_of or plan, cases[0][0])["files"][1]["content"]
+    (folder / "rules.yml").write_text(rules, encoding="utf-8")
+    data = {"rule_files": ["rules.yml"], "evaluation_interval": "120s", "tests": tests}
+    (folder / "tests.yml").write_text(json.dumps(data), encoding="utf-8")
+    _status, output = promtool("test", "rules", str(folder / "tests.yml"))
+    text = r'"((?:[^"\\]|\\.)*)"'
+    return re.findall(rf"Annotations:\{{description={text}, runbook_url={text}, summary={text}\}}", output)
+
+
+@pytest.mark.parametrize("raw", SETTINGS.values(), ids=SETTINGS)
+def test_each_alert_says_where_what_and_at_which_limit(tmp_path, plan, raw):
+    plan = plan_for(raw, plan)
+    services, hosts = ({item["name"] for item in plan[kind]} for kind in ("services", "hosts"))
+    # One fault of each alert, if possible one that raises no other.
+    cases = [min((case for case in FAULTS if alert.name in case[1]), key=lambda case: len(case[1])) for alert in ALERTS]
+    found = annotated(tmp_path, plan, [case for case in cases if case[0] is raw])
+    links = {link.rpartition("#")[2] for _description, link, _summary in found}
+    assert links == {name.lower() for case in cases if case[0] is raw for name in case[1]}
+    for description, link, summary in found:
+        alert = next(item for item in ALERTS if link.endswith(f"/guide_monitoring.rst#{item.name.lower()}"))
+        assert summary.endswith(f": {alert.summary}"), summary
+        where = summary[: -len(alert.summary) - 2]
+        assert where.split(", ")[0] == plan["deployment"], summary
+        assert not re.search(r"\{\{|no value| [:,]|  | $|, *$|\bon *$", where), summary
+        words = set(re.split(r"[ ,]+|->", where))
+        wanted = {"host": hosts, "npu": hosts, "reader": hosts}.get(alert.of, services)
+        assert words & wanted or alert.of in ("deployment", "path", "probe"), summary
+        assert words & hosts or alert.of not in ("service", "worker", "flag"), summary
+        assert alert.of != "npu" or re.search(r"NPU \d+$", where), summary
+        assert f"of inference_monitoring.alerts.{alert.name}: " in description, description
+        assert description.endswith(f"for {alert.after} s."), description
+        assert not alert.unit or f"threshold {alert.threshold} {alert.unit}" in description, description
+
+
+def test_alerts_of_a_router_name_the_engine(tmp_path, plan):
+    """By its name in the plan; one that is in no plan keeps its URL."""
+    services = {service["name"]: service for service in plan["services"]}
+    labels = {"worker": services["prefill-1"]["health"]["url"].rpartition("/")[0]}
+    cases = [
+        (EXPORTER, {"RouterLostEngine"}, [("vllm_router_worker_health", labels, steady(0))]),
+        (EXPORTER, {"RouterErrors"}, [("vllm_router_pd_decode_errors_total", labels, LATE)]),
+    ]
+    moved = [{**service, "address": "10.9.9.9"} for service in plan["services"]]
+    for rules_of, name in ((plan, "prefill-1 on node2"), ({**plan, "services": moved}, labels["worker"])):
+        found = annotated(tmp_path, plan, cases, rules_of)
+        assert len(found) == 2, found
+        assert all(row[2].startswith(f"inference, engine {name} of router on node1: ") for row in found), found
 
 
 @pytest.mark.parametrize("raw", [{}, EXPORTER, {"install": True, "alerts": {"EngineDown": {"after": 5}}}])

@@ -20,7 +20,8 @@ BY = "deployment, role, service, host"
 
 @dataclass(frozen=True)
 class Alert:
-    """One alert. ``after`` and ``window`` in seconds; ``needs``: the parts of a deployment without which the alert has no meaning."""
+    """One alert. ``after`` and ``window`` in seconds; ``needs``: the parts of a deployment without which the alert has no meaning; ``of``: what its
+    summary names, from the labels of the expressions (``SUBJECTS`` of annotations.py)."""
 
     name: str
     severity: str
@@ -33,10 +34,15 @@ class Alert:
     unit: str = ""
     window: int = 0
     needs: tuple[str, ...] = ()
+    of: str = "service"
 
 
 def _sum(expression: str) -> str:
     return f"sum by ($by) ({expression})"
+
+
+def _by_worker(expression: str) -> str:
+    return f"sum by ($by, worker) ({expression})"
 
 
 def _stuck(unless: str) -> str:
@@ -71,6 +77,7 @@ TARGETS_MISSING = Alert(
     "Prometheus has fewer engines as targets than are planned",
     "The file with the targets was removed or is not read, so that no other alert can fire.",
     "Run the playbook monitoring, and compare file_sd_configs with its folder.",
+    of="deployment",
 )
 DECODE_COMPUTES = Alert(
     "DecodeComputesPrompts",
@@ -222,6 +229,7 @@ PREFILL_WAITS = Alert(
     threshold=30,
     unit="percent of the requests that decode can run",
     needs=("disaggregated", "max_num_seqs"),
+    of="deployment",
 )
 DECODE_WAITS = Alert(
     "DecodeOverloaded",
@@ -237,6 +245,7 @@ DECODE_WAITS = Alert(
     threshold=0,
     unit="requests",
     needs=("disaggregated",),
+    of="deployment",
 )
 PAIRS_DIFFER = Alert(
     "EnginesDiffer",
@@ -252,6 +261,7 @@ PAIRS_DIFFER = Alert(
     threshold=1,
     unit="kinds",
     needs=("disaggregated",),
+    of="deployment",
 )
 ROUTER_DOWN = Alert(
     "RouterDown",
@@ -267,34 +277,36 @@ ROUTER_ERRORS = Alert(
     "RouterErrors",
     "warning",
     (
-        _sum("rate(vllm_router_pd_decode_errors_total{$of}[$window])")
+        _by_worker("rate(vllm_router_pd_decode_errors_total{$of}[$window])")
         + " * 60 > $threshold or "
-        + _sum("rate(vllm_router_pd_prefill_errors_total{$of}[$window])")
+        + _by_worker("rate(vllm_router_pd_prefill_errors_total{$of}[$window])")
         # The counter of an engine appears with its first error, which no rate sees.
         + " * 60 > $threshold or "
-        + _sum(
+        + _by_worker(
             "vllm_router_pd_decode_errors_total{$of} unless vllm_router_pd_decode_errors_total{$of} offset ${window}"
         )
         + " > $threshold",
     ),
     0,
-    "could not use an engine",
+    "requests to it failed at the router",
     "An engine refuses or breaks off requests.",
-    "Look at the log of the router for the engine's address, then at status.",
+    "Run status for the engine, and look at the log of the router.",
     threshold=0,
     unit="errors per minute",
     window=300,
     needs=("disaggregated", "router_metrics"),
+    of="worker",
 )
 ROUTER_WORKER = Alert(
     "RouterLostEngine",
     "critical",
     ("vllm_router_worker_health{$of} == 0",),
     60,
-    "sends nothing to an engine that it considers as broken",
+    "the router considers it as broken, and sends nothing to it",
     "The engine does not answer the health check of the router.",
     "Run status for the engine.",
     needs=("router_metrics",),
+    of="worker",
 )
 PROXY_DOWN = Alert(
     "ProxyDown",
@@ -333,6 +345,7 @@ PROXY_OLD = Alert(
     threshold=600,
     unit="seconds",
     needs=("proxies",),
+    of="reader",
 )
 STORE_DOWN = Alert(
     "StoreDown",
@@ -353,6 +366,7 @@ STORE_CLIENTS = Alert(
     "An engine started without the store or lost it: it serves, and neither reads nor writes shared KV cache.",
     "Compare the start times of engines and master in status; restart the engines that started before it.",
     needs=("store",),
+    of="deployment",
 )
 STORE_RESTARTED = Alert(
     "StoreRestarted",
@@ -366,6 +380,7 @@ STORE_RESTARTED = Alert(
     unit="registrations",
     window=600,
     needs=("store",),
+    of="deployment",
 )
 STORE_FULL = Alert(
     "StoreFull",
@@ -385,6 +400,7 @@ STORE_FULL = Alert(
     unit="percent of its capacity",
     window=300,
     needs=("store",),
+    of="deployment",
 )
 STANDBY = Alert(
     "StandbyLags",
@@ -407,6 +423,7 @@ NPU_LINK = Alert(
     "Cable, optical module or switch port.",
     "Run check, which shows the link and the optical module of each NPU.",
     needs=("npu",),
+    of="npu",
 )
 NPU_FLAPS = Alert(
     "NpuLinkFlaps",
@@ -423,6 +440,7 @@ NPU_FLAPS = Alert(
     unit="changes",
     window=3600,
     needs=("npu",),
+    of="npu",
 )
 NPU_HEALTH = Alert(
     "NpuUnhealthy",
@@ -433,6 +451,7 @@ NPU_HEALTH = Alert(
     "Hardware, temperature or the driver.",
     "Run check, and read npu-smi info -t health of the NPU.",
     needs=("npu",),
+    of="npu",
 )
 NPU_QUERY = Alert(
     "NpuQueryFails",
@@ -446,6 +465,7 @@ NPU_QUERY = Alert(
     "The driver's tools hang or fail, for example after a chip dropped off the bus.",
     "Run npu-smi info on the host.",
     needs=("npu",),
+    of="npu",
 )
 NPU_MISSING = Alert(
     "NpuMissing",
@@ -456,6 +476,7 @@ NPU_MISSING = Alert(
     "A chip dropped off the bus, or the exporter, the collector or node_exporter does not run.",
     "Run npu-smi info on the host. If it shows all NPUs, look at the exporter, and at its target in Prometheus.",
     needs=("npu",),
+    of="host",
 )
 NPU_OLD = Alert(
     "NpuMetricsOld",
@@ -468,6 +489,7 @@ NPU_OLD = Alert(
     threshold=600,
     unit="seconds",
     needs=("npu",),
+    of="host",
 )
 NPU_ECC = Alert(
     "HbmEcc",
@@ -484,6 +506,7 @@ NPU_ECC = Alert(
     unit="errors",
     window=86400,
     needs=("npu",),
+    of="npu",
 )
 NPU_ROCE = Alert(
     "RoceErrors",
@@ -497,6 +520,7 @@ NPU_ROCE = Alert(
     unit="packets per minute",
     window=300,
     needs=("npu",),
+    of="npu",
 )
 LOG_FLAGS = Alert(
     "LogRedFlags",
@@ -510,6 +534,7 @@ LOG_FLAGS = Alert(
     unit="messages in the window",
     window=300,
     needs=("logs",),
+    of="flag",
 )
 LOG_UNREAD = Alert(
     "LogUnread",
@@ -527,6 +552,7 @@ LOG_UNREAD = Alert(
     unit="seconds",
     window=600,
     needs=("logs",),
+    of="reader",
 )
 PROBE_FAILS = Alert(
     "ProbeFails",
@@ -537,6 +563,7 @@ PROBE_FAILS = Alert(
     "An empty answer with status 200, a wrong text, or an engine that hangs: no other metric shows the first two.",
     "The label path names the pair. Run verify.",
     needs=("probe",),
+    of="path",
 )
 PROBE_OLD = Alert(
     "ProbeMissing",
@@ -553,6 +580,7 @@ PROBE_OLD = Alert(
     threshold=600,
     unit="seconds",
     needs=("probe",),
+    of="probe",
 )
 ALERTS: tuple[Alert, ...] = (
     ENGINE_DOWN,

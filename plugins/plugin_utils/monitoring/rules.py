@@ -13,6 +13,7 @@ from ...module_utils.verify.logs import services_of
 from ...module_utils.verify.plan import read_plan
 from ..plan.rules.environment import HOLD
 from .alerts import ALERTS, BY, Alert, parts_of
+from .annotations import annotations, limits_of
 from .collector import silent_routers
 from .metrics import exported, names_in
 from .settings import AlertSettings, Monitoring
@@ -146,40 +147,24 @@ def _expression(alert: Alert, chosen: AlertSettings, known: t.Collection[str], p
 
 
 def _filled(expression: str, alert: Alert, chosen: AlertSettings, words: Record) -> str:
-    threshold = alert.threshold if chosen.threshold < 0 else chosen.threshold
     window = f"{chosen.window or alert.window}s"
-    return string.Template(expression).substitute(words, threshold=threshold, window=window)
+    return string.Template(expression).substitute(words, threshold=_threshold(alert, chosen), window=window)
 
 
 def _rule(plan: Record, settings: Monitoring, alert: Alert, chosen: AlertSettings, expression: str) -> dict[str, t.Any]:
     after = alert.after if chosen.after < 0 else chosen.after
+    limits = limits_of(alert, _threshold(alert, chosen), chosen.window or alert.window, after, facts(plan))
     return {
         "alert": f"Inference{alert.name}",
         "expr": expression,
         "for": f"{after}s",
         "labels": {"severity": alert.severity, "deployment": plan["deployment"]},
-        "annotations": {
-            "summary": f"{_subject(alert, plan)}: {alert.summary}",
-            "description": f"{alert.failures} Fix: {alert.action}",
-            "runbook_url": f"{settings.documents_url}/guide_monitoring.rst#{alert.name.lower()}",
-        },
+        "annotations": annotations(plan, alert, limits, settings.documents_url),
     }
 
 
-def _subject(alert: Alert, plan: Record) -> str:
-    expression = alert.expressions[0]
-    if expression.startswith("inference:"):
-        return "{{ $labels.host }}"
-    if "$hosts" in expression:
-        return "{{ $labels.host }}, NPU {{ $labels.id }}{{ $labels.device }}"
-    if "by ($by, flag)" in expression:
-        return "{{ $labels.service }} on {{ $labels.host }}, {{ $labels.flag }}"
-    if "inference:" in expression:  # of a service that is known, or of a host without series
-        return "{{ with $labels.service }}{{ . }} on {{ end }}{{ $labels.host }}"
-    if "by ($by)" in expression or expression.startswith(("up{", "vllm_router", "histogram", "inference_router_up")):
-        return "{{ $labels.service }} on {{ $labels.host }}"
-    path = " {{ $labels.path }}" if "inference_probe_success" in expression else ""
-    return f"{plan['deployment']}{path}"
+def _threshold(alert: Alert, chosen: AlertSettings) -> int:
+    return alert.threshold if chosen.threshold < 0 else chosen.threshold
 
 
 def _records(
