@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tools.http_client import Reply, ask
+from ..tools.http_client import Reply, Target, ask, context_of
 from .certificate import read_certificate
 from .faults import Problem
 from .probe import Probe
@@ -49,6 +49,10 @@ def check_access(probe: Probe) -> list[Record]:
 def check_certificate(probe: Probe) -> list[Problem]:
     """Errors of the certificate; what cannot be judged is a remark. Later requests trust exactly this certificate."""
     entry = probe.plan.entry
+    try:
+        context_of(Target("", ca_path=entry.ca_path))
+    except (OSError, ValueError) as error:
+        return [Problem(f"the CA file {entry.ca_path} cannot be used: {error}", "ca_file")]
     try:
         found = read_certificate(probe.entry, min(TIMEOUT, probe.limits.request))
     except (OSError, ValueError) as error:

@@ -46,6 +46,11 @@ class Answer(NamedTuple):
     def whole(self) -> bool:
         return not self.problem
 
+    @property
+    def unauthorized(self) -> bool:
+        """Whether the key is wrong: then the service is there, and nothing is wrong with it."""
+        return self.status in (401, 403)
+
 
 def read_answer(reply: Reply) -> Answer:
     """A completion that was not streamed."""

@@ -49,10 +49,11 @@ def check_chat(probe: Probe) -> list[Record]:
 
 def _problem(probe: Probe, name: str, answer: Answer, reference: Answer, prompt: str, engine: Engine) -> Problem | None:
     if not answer.whole:
-        fault = "unauthorized" if answer.status in (401, 403) else "chat"
+        fault = "unauthorized" if answer.unauthorized else "chat"
         return Problem(probe.hide(f"{name}: {answer.detail}"), fault)
     if not reference.whole:
-        return Problem(probe.hide(f"{name}: {engine.name} did not answer directly: {reference.detail}"), "unready")
+        fault = "unauthorized" if reference.unauthorized else "unready"
+        return Problem(probe.hide(f"{name}: {engine.name} did not answer directly: {reference.detail}"), fault)
     if not probe.same(answer, reference, prompt, engine, chat=True):
         values: tuple[Any, ...] = (name, excerpt(answer.text, 60), engine.name, excerpt(reference.text, 60))
         return Problem("{}: the answer is {!r}, but {} directly returns {!r}".format(*values), "chat")

@@ -103,8 +103,9 @@ def _judge_answer(
     reference_engine = engine.name
     if reference is None or not reference.whole:
         detail = reference.detail if reference else "not asked"
+        fault = "unauthorized" if reference and reference.unauthorized else "unready"
         return failed(
-            step, reference_engine, Problem("could not get the reference output: " + probe.hide(detail), "unready")
+            step, reference_engine, Problem("could not get the reference output: " + probe.hide(detail), fault)
         )
     if not probe.same(answer, reference, prompt, engine):
         text = "the answer is {0!r}, but {1} directly returns {2!r}"
@@ -124,7 +125,7 @@ def broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple[str, str]:
     """(hop, fault) of an incomplete answer: from the engines' health and the progress of the request."""
     if answer.problem in ("refused", "unreachable", "tls"):
         return "entry", "entry_down"
-    if answer.status in (401, 403):
+    if answer.unauthorized:
         return "entry", "unauthorized"
     for engine in probe.plan.engines:
         reply = ask(probe.target(engine), "/health", timeout=min(10.0, probe.limits.request))

@@ -164,6 +164,10 @@ FAULTS = {
         "The entry does not speak TLS, or only versions or ciphers that this host refuses.",
         "Read the frontend's log; check certificate and certificate_key in inference_router.",
     ),
+    "ca_file": Fault(
+        "Whether clients trust the entry is not known.",
+        "Copy the file, in PEM format, to the host that asks, readable for the user that asks; or correct inference_verify.ca_file.",
+    ),
     "certificate_dates": Fault(
         "Clients refuse it.",
         "Renew the certificate that inference_router.certificate names, then restart the frontend.",

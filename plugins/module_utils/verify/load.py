@@ -39,7 +39,8 @@ def check_long(probe: Probe) -> list[Record]:
     reference = probe.reference(prompt, engine, cached=True)
     message = f"{answer.prompt_tokens} prompt tokens in {answer.seconds * 1000.0:.0f} ms"
     if not reference.whole:
-        problem = Problem(probe.hide(f"{message}; no reference output: {reference.detail}"), "unready")
+        fault = "unauthorized" if reference.unauthorized else "unready"
+        problem = Problem(probe.hide(f"{message}; no reference output: {reference.detail}"), fault)
         return [failed("long", engine.name, problem)]
     if not probe.same(answer, reference, prompt, engine):
         text = f"{message}: the answer is {excerpt(answer.text, 60)!r}, but {engine.name} directly returns {excerpt(reference.text, 60)!r}"

@@ -203,7 +203,8 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member, **more: Any) -> tup
         kv_transfer_params=asked[0],
     )
     if not first.whole:
-        return Problem("prefill did not answer: " + first.detail, "prefill_hangs"), {}
+        fault = "unauthorized" if first.unauthorized else "prefill_hangs"
+        return Problem("prefill did not answer: " + first.detail, fault), {}
     params = asked[1] or first.kv_transfer_params or {}
     if not params.get("do_remote_prefill"):
         return Problem("prefill returned no kv_transfer_params", "no_kv_params"), {}
@@ -220,6 +221,7 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member, **more: Any) -> tup
         fault = (
             "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
         )
+        fault = "unauthorized" if answer.unauthorized else fault
         row = {"timed_out": answer.problem == "timeout"}
         return Problem("decode did not answer: " + answer.detail, fault), row
     window, after = _settled(probe, before, both, answer.prompt_tokens)
@@ -240,7 +242,8 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member, **more: Any) -> tup
     probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
     reference = probe.reference(prompt, prefill.engine)
     if not reference.whole:
-        return Problem("could not get the reference output: " + reference.detail, "unready"), row
+        fault = "unauthorized" if reference.unauthorized else "unready"
+        return Problem("could not get the reference output: " + reference.detail, fault), row
     if not probe.same(answer, reference, prompt, prefill.engine):
         return other_text(answer, prefill.engine.name, reference), row
     return judge(probe.plan, window).problem, row

@@ -90,7 +90,7 @@ def check_alone(probe: Probe) -> list[Record]:
         answers[engine.name] = answer
         if not answer.whole:
             fault = {"timeout": "hangs", "http_error": "unready"}.get(answer.problem, "dead")
-            fault = "unauthorized" if answer.status in (401, 403) else fault
+            fault = "unauthorized" if answer.unauthorized else fault
             broken.append(
                 failed("alone", engine.name, Problem(probe.hide("queried directly: " + answer.detail), fault))
             )

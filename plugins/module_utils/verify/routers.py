@@ -39,9 +39,8 @@ def _problem(probe: Probe, router: Service) -> Problem | None:
     engine = probe.reference_engine(served)
     reference = probe.reference(prompt, engine)
     if not reference.whole:
-        return Problem(
-            f"could not get the reference output of {engine.name}: {probe.hide(reference.detail)}", "unready"
-        )
+        fault = "unauthorized" if reference.unauthorized else "unready"
+        return Problem(f"could not get the reference output of {engine.name}: {probe.hide(reference.detail)}", fault)
     if not probe.same(answer, reference, prompt, engine):
         text = "the answer is {!r}, but {} directly returns {!r}"
         fault = "garbage" if probe.plan.disaggregated else "changed_in_transit"

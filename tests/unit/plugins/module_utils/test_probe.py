@@ -145,8 +145,27 @@ def test_keys_are_used_and_never_shown(tmp_path):
         found.keys = Keys("wrong-engine-key", "wrong-client-key")
         found.round()
     texts = pages.findings_of(found)
-    assert len(texts) == 2
+    assert len(texts) == 2 and all("HTTP 401" in text and "[VERIFY-UNAUTHORIZED]" in text for text in texts)
     assert not [secret for secret in ("secret-key", "wrong-") if secret in pages.metrics_of(found) + " ".join(texts)]
+
+
+@pytest.mark.parametrize(
+    ("rotated", "wrong"),
+    [("api_key", {"clients", "path prefill-0->decode-0"}), ("front_key", {"clients"})],
+)
+def test_a_key_that_was_rotated_is_named_and_no_engine_is_blamed(tmp_path, rotated, wrong):
+    with Cluster(tmp_path, **PAIR, api_key="engines-first-key", front_key="clients-first-key") as cluster:
+        found = probed(cluster)
+        assert pages.findings_of(found) == []
+        setattr(cluster, rotated, "second-key")
+        found.round()
+        texts = pages.findings_of(found)
+        assert {text.partition(": ")[0] for text in texts} == wrong
+        assert all("[VERIFY-UNAUTHORIZED]" in text and "second-key" not in text for text in texts), texts
+        assert found.stuck() == {}
+        found.keys = Keys(cluster.api_key, cluster.front_key)
+        found.round()
+    assert pages.findings_of(found) == []
 
 
 COUNTERS = "vllm:num_requests_running {}\nvllm:prompt_tokens_total {}\nvllm:generation_tokens_total 5\n"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import re
 import ssl
 
 import pytest
@@ -93,7 +94,8 @@ CASES = {
     "not for this address": ({"address": "10.9.9.9"}, {}, {("VERIFY-CERTIFICATE-NAME-UNKNOWN", "warning")}),
     "an unknown issuer, and no CA file": ({}, {"ca_path": False}, {("VERIFY-CERTIFICATE-ISSUER-UNKNOWN", "warning")}),
     "another CA file": ({}, {"ca_path": "other"}, {("VERIFY-CERTIFICATE-ISSUER", "error")}),
-    "no such CA file": ({}, {"ca_path": "/no/such.pem"}, {("VERIFY-NO-TLS", "error")}),
+    "no such CA file": ({}, {"ca_path": "/no/such.pem"}, {("VERIFY-CA-FILE", "error")}),
+    "no certificate in the CA file": ({}, {"ca_path": __file__}, {("VERIFY-CA-FILE", "error")}),
 }
 
 
@@ -109,7 +111,7 @@ def test_the_certificate_is_judged(tmp_path, has, entry, expected):
     report = run(tmp_path, authority.server(**has), **entry)
     of_access = {step["status"] for step in report["steps"] if step["step"] == "access"}
     errors = {item for item in expected if item[1] == "error"}
-    assert {item for item in found(report) if "CERTIFICATE" in item[0] or "TLS" in item[0]} == expected
+    assert {item for item in found(report) if re.search("CERTIFICATE|TLS|CA-FILE", item[0])} == expected
     assert of_access == {"failed" if errors else "passed"}
     if not errors:
         assert report["verified"] is True, report["summary"]

@@ -17,8 +17,8 @@ ENGINE = types.SimpleNamespace(name="decode-0", ranks=1, bootstrap="")
 ANSWERS = [
     ("timeout", 0, "hangs", "decode_hangs"),
     ("http_error", 503, "unready", "garbage"),
-    ("http_error", 401, "unauthorized", "garbage"),
-    ("http_error", 403, "unauthorized", "garbage"),
+    ("http_error", 401, "unauthorized", "unauthorized"),
+    ("http_error", 403, "unauthorized", "unauthorized"),
     ("http_error", 404, "unready", "garbage"),
     ("refused", 0, "dead", "cut"),
     ("unreachable", 0, "dead", "cut"),
@@ -64,6 +64,8 @@ def test_prefill_that_does_not_answer_or_has_no_kv():
     member = pairs.Member(ENGINE, None)
     found, _row = pairs._one_pair(probe_of([Answer("timeout", "no text", 0)]), member, member)
     assert found.fault == "prefill_hangs"
+    found, _row = pairs._one_pair(probe_of([Answer("http_error", "no text", 401)]), member, member)
+    assert found.fault == "unauthorized"
     for params in (None, {}, {"do_remote_prefill": False}):
         found, _row = pairs._one_pair(probe_of([Answer("", "", 200, kv_transfer_params=params)]), member, member)
         assert found.fault == "no_kv_params"
