@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ...module_utils.tools.foreign_json import number
 from ..bench.settings import read_bench
 from ..description.findings import Finding
 from ..releases.metric_names import of_vllm
@@ -16,6 +17,8 @@ Record = t.Mapping[str, t.Any]
 ENGINES = ("prefill", "decode", "colocated")
 FORMAT = 2  # of a benchmark's report
 LEAST_SECONDS = 10.0
+REPORT = "inference_advise_report"
+MEASURE = "Measure with bench again, with profile throughput and inference_bench_json."
 # What figures are computed of, with the metric that an engine exports for it.
 NEEDED = {
     "requests": "vllm:request_success_total",
@@ -52,19 +55,27 @@ def gap(name: str, path: str, problem: str, fix: str, why: str, blocks: bool = T
 def evidence_of(plan: Record, measured: Record, settings: t.Any) -> Evidence:
     """Of a benchmark's report, or of the result of service_metrics_info. Raises PlanError for wrong settings."""
     if not measured or "services" in measured:
-        return of_window(settings, measured)
-    return of_report(plan, measured if isinstance(measured, dict) else {})
+        return of_window(settings, measured or {})
+    report = measured if isinstance(measured, dict) else {}
+    if report.get("format") != FORMAT or not report.get("loads"):
+        return _no_report("the file is no report of this collection's benchmark")
+    try:
+        return of_report(plan, report)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        return _no_report(f"the file is a damaged report of a benchmark ({type(error).__name__}: {error})")
+
+
+def _no_report(problem: str) -> Evidence:
+    why = "Without figures there is nothing to compare."
+    return Evidence("nothing", gaps=(gap("REPORT", REPORT, problem, MEASURE, why),))
 
 
 def of_report(plan: Record, report: Record) -> Evidence:
-    """The highest load of a benchmark's report: only a load that fills the engines shows which of them limits."""
-    path = "inference_advise_report"
-    measure = "Measure with bench again, with profile throughput and inference_bench_json."
-    if report.get("format") != FORMAT or not report.get("loads"):
-        problem = "the file is no report of this collection's benchmark"
-        return Evidence(
-            "nothing", gaps=(gap("REPORT", path, problem, measure, "Without figures there is nothing to compare."),)
-        )
+    """The highest load of a benchmark's report: only a load that fills the engines shows which of them limits.
+
+    Raises an error of the content for a report that somebody changed.
+    """
+    path, measure = REPORT, MEASURE
     if report["settings"].get("profile") == "pool":
         problem = "profile pool sends requests to engines directly"
         why = "It shows what the store gains, and nothing about the balance of the pools."
@@ -92,7 +103,7 @@ def of_report(plan: Record, report: Record) -> Evidence:
     return Evidence(
         f"load {load['title']} of the benchmark, {_counted(load['measurements'], 'measurement')}",
         float(load["seconds"]),
-        load["engines"],
+        {name: _usable(gained) for name, gained in load["engines"].items()},
         int((report.get("slo") or {}).get("tpot") or 0),
         tuple(gaps),
     )
@@ -100,7 +111,7 @@ def of_report(plan: Record, report: Record) -> Evidence:
 
 def of_window(settings: t.Any, result: Record) -> Evidence:
     """The result of service_metrics_info. ``settings``: the variable inference_bench, for its limit of TPOT. Raises PlanError."""
-    services = result.get("services") or {}
+    services = {name: _usable(gained) for name, gained in (result.get("services") or {}).items()}
     times = [gained["seconds"] for gained in services.values() if gained and gained.get("seconds")]
     seconds, gaps = (min(times) if times else 0.0), ()
     if 0.0 < seconds < LEAST_SECONDS:
@@ -133,6 +144,13 @@ def missing(plan: Record, evidence: Evidence, role: str, names: t.Sequence[str])
             fix = "Remove --disable-log-stats from its arguments if it is there; an engine without any request yet lacks some as well."
         blocks = any(lacking[metric] != "preemptions" for metric in metrics)
         yield gap("METRICS", role, problem, fix, "Absent is not zero.", blocks)
+
+
+def _usable(gained: t.Any) -> dict[str, float] | None:
+    """The counters that are numbers, none of them below 0: any other one is not known, which is not zero."""
+    if not isinstance(gained, dict):
+        return None
+    return {name: value for name, value in gained.items() if number(value) is not None and value >= 0.0}
 
 
 def _counted(number: int, word: str) -> str:

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from unittest import mock
 
 import pytest
@@ -125,6 +127,40 @@ def test_prefill_waits_and_decode_idles(rack):
     assert "prefill limits, decode idles: try 3 prefill and 1 decode" in text
     assert "it computes at most 98% of the time, 4 requests of a rank wait on average" in text
     assert "One instance of decode is left" in text and "One instance of prefill" not in text
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -1.0, 1e308, "many", [], True])
+@pytest.mark.parametrize("counter", sorted(NEEDED))
+def test_a_counter_that_is_no_number_is_missing_and_not_advice(rack, counter, value):
+    """As a report may have it that somebody changed, or a program of another version wrote."""
+    report, text = rack.advise(window({**BUSY_PREFILL, counter: value}, FREE_DECODE))
+    assert "ADVISE-METRICS" in ids(report, "warning" if counter == "preemptions" else "error")
+    assert report["outcome"] == ("change" if counter == "preemptions" else "unknown")
+    json.dumps(report, allow_nan=False)
+    assert NEEDED[counter] in text and not re.search(r"\b(nan|inf)\b", text)
+
+
+@pytest.mark.parametrize("value", [math.nan, -0.5, "full"])
+def test_a_reading_of_the_kv_cache_that_is_no_share_says_nothing(rack, value):
+    assert rack.advise(window(BUSY_PREFILL, {**FREE_DECODE, "kv_usage": value}))[0]["outcome"] == "change"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"loads": 5},
+        {"loads": [{"load": 1}]},
+        {"loads": [5], "settings": {}},
+        {"loads": [{"load": None, "engines": {}}], "settings": {"profile": "throughput"}},
+        {"loads": [{"load": 1}], "settings": None},
+        None,
+        [1],
+        {"services": {"prefill-0": 5, "decode-0": "x"}},
+    ],
+)
+def test_a_damaged_file_is_named_and_gives_no_advice(rack, report):
+    found, text = rack.advise({"format": 2, **report} if report and "loads" in report else report)
+    assert found["outcome"] == "unknown" and {"ADVISE-REPORT", "ADVISE-COUNTERS"} & set(ids(found)), text
 
 
 def test_the_names_of_metrics_are_those_of_vllm():
