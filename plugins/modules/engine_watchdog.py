@@ -130,11 +130,16 @@ def chosen(params, check):
     return {"findings": findings, "engine": found.engine, "services": list(found.services), "at": now}
 
 
+def services_of(params):
+    """Those of the instance that was restarted."""
+    return params["engines"].get(params["proves"]) or [params["proves"]]
+
+
 def waited(params):
     """What is still missing at the end of the time; "" if the engine is proven."""
     began, end = time.time(), time.monotonic() + params["timeout"]
     while True:
-        missing = proven(ask(Target(params["url"]), "/metrics", timeout=10.0).body, params["proves"], began)
+        missing = proven(ask(Target(params["url"]), "/metrics", timeout=10.0).body, services_of(params), began)
         if not missing or time.monotonic() > end:
             return missing
         time.sleep(PAUSE)
@@ -146,7 +151,7 @@ def proof(params, check):
     action = {
         "at": params["since"],
         "engine": params["proves"],
-        "services": params["engines"].get(params["proves"], []),
+        "services": services_of(params),
     }
     if not check:
         note(params["directory"], dict(action, result=f"not proven: {missing}" if missing else "proven"))

@@ -12,6 +12,7 @@ from ..verify.metrics import read_metrics
 
 REQUESTS = ("vllm:num_requests_running", "vllm:num_requests_waiting")
 TOKENS = ("vllm:prompt_tokens_total", "vllm:generation_tokens_total")
+PREFERRED = 10  # rounds of the probe in which an engine that began to work again is preferred
 OK, STALLED, SILENT, DOWN, UNKNOWN = "ok", "stalled", "silent", "down", "unknown"
 
 
@@ -50,6 +51,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.seen: dict[str, _Seen] = {}
+        self.returned: dict[str, int] = {}  # engine: rounds in which it is preferred
         self.states: dict[str, State] = {}
 
     def look(self, name: str, reply: Reply, now: float) -> State:
@@ -64,7 +66,21 @@ class Progress:
             State(state, now - since, requests) if stuck else State(OK if state == STALLED else state, 0.0, requests)
         )
         self.states[name] = found
+        self._note(name, found, bool(before and tokens < before.tokens))
         return found
+
+    def _note(self, name: str, found: State, restarted: bool) -> None:
+        """Whether the engine works again: it was gone, silent or stuck before, or its counters began anew."""
+        if restarted or found.state in (DOWN, SILENT) or found.seconds:
+            self.returned[name] = PREFERRED
+        elif name in self.returned:
+            self.returned[name] -= 1
+            if not self.returned[name]:
+                del self.returned[name]
+
+    def working_again(self) -> set[str]:
+        """Engines that were gone, silent or stuck a few rounds ago, and are not now."""
+        return {name for name in self.returned if self.states[name].state not in (DOWN, SILENT)}
 
     def forget(self) -> None:
         """Forget the earlier readings: nobody looked in a pause, so an engine that was silent before and after it need not have been silent in it."""

@@ -132,14 +132,19 @@ class Rounds:
         return probe
 
     def _chosen(self) -> list[tuple[Member, Member]]:
-        """The next pair, and the next one of those that fail, so that it is soon known when they work again."""
+        """The next pair, and the next one of those that fail, so that it is soon known when they work again.
+
+        Also the next one over an engine that works again, such as after a restart: with many pairs its turn would come in an hour.
+        """
         if not self.pairs:
             return []
         after = self.pairs[self.turn :] + self.pairs[: self.turn]
         self.turn = (self.turn + 1) % len(self.pairs)
         # The order changes with each round, so that each of several failing pairs gets its turn.
         failing = [pair for pair in after[1:] if self.results.failing(*_names(*pair))]
-        return after[:1] + failing[:1]
+        again = self.progress.working_again()
+        returned = [pair for pair in after if again & {member.engine.name for member in pair}]
+        return list(dict.fromkeys(after[:1] + failing[:1] + returned[:1]))
 
     def _pair(self, prefill: Member, decode: Member) -> None:
         probe = self._measured()

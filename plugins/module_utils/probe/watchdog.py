@@ -16,6 +16,8 @@ from .answer import numbers_of
 
 HOUR = 3600.0
 KEPT = 100  # actions in the record
+MOST_NAMED = 4  # services in a text
+SLEWED = 60.0  # seconds by which a clock may go back without being said
 LATE, ROUND = 3, 8  # as status judges the age of a result
 # Within one line: whatever answers at the probe's port may send megabytes of beginnings.
 _SUCCESS = re.compile(
@@ -55,6 +57,14 @@ def decide(
     recent = [action for action in actions if _recent(action.get("at"), now)]
     if len(recent) >= per_hour:
         names = ", ".join(str(action.get("engine")) for action in recent)
+        later = [at for at in (number(action.get("at")) for action in recent) if at is not None and at > now + SLEWED]
+        if later:
+            text = (
+                f"the record of the watchdog has restarts of {names} that are later than now, because the clock was set, so it is unknown how many "
+                f"were within the last hour, and nothing is restarted. Fix: check the clock of this host, then remove {WATCHDOG} from the "
+                "deployment's folder"
+            )
+            return Decision([*findings, text])
         text = f"{names} restarted within the last hour, so nothing is restarted (inference_watchdog_per_hour: {per_hour}). Fix: read the logs of {known[0]}"
         return Decision([*findings, text])
     often = [action.get("engine") for action in recent]
@@ -81,20 +91,23 @@ def _unknown(page: Mapping[str, Any]) -> str:
     return ""
 
 
-def proven(metrics: str, engine: str, since: float) -> str:
-    """Empty if the probe shows that clients get answers and that the engine takes part since that moment; else what is missing."""
+def proven(metrics: str, services: Sequence[str], since: float) -> str:
+    """Empty if the probe shows that clients get answers and that the instance takes part since that moment; else what is missing.
+
+    services: of the instance. Each of its data-parallel ranks may have an API, and paths of its own.
+    """
     seen: dict[str, dict[str, float]] = {}
     for name, path, value in _SUCCESS.findall(metrics):
         seen.setdefault(path, {})[name] = _float(value)
     new = {path: row.get("success") for path, row in seen.items() if row.get("path_timestamp_seconds", 0.0) > since}
-    own = [path for path in seen if engine in path.split("->")]
+    own = [path for path in seen if set(services) & set(path.split("->"))]
     bad = sorted(path for path in new if new[path] != 1.0 and (path in own or path == "clients"))
     if bad:
         return f"requests over {', '.join(bad)} fail"
     if "clients" not in new:
         return "no request of clients was tried since then"
     if own and not any(path in new for path in own):
-        return f"no request over {engine} was tried since then"
+        return f"no request over {', '.join(services[:MOST_NAMED])} was tried since then"
     return ""
 
 

@@ -185,6 +185,38 @@ def test_requests_without_tokens_are_a_stall_from_the_last_token_on():
     assert progress.look("e", read(1, 8), 9000.0) == ("ok", 0.0, 1.0)  # the pause before had no requests
 
 
+GONE = Reply(0, "", 0.0, "refused")
+
+
+@pytest.mark.parametrize(
+    "away", [GONE, Reply(0, "", 0.0, "timeout"), read(0, 1)], ids=["gone", "silent", "restarted at once"]
+)
+def test_an_engine_that_works_again_is_tried_at_once_among_many_pairs(tmp_path, monkeypatch, away):
+    """The watchdog waits for a request over it; with 64 pairs and one a minute its turn would come within an hour."""
+    with Cluster(tmp_path, prefill=2, decode=32) as cluster:
+        found = rounds.Rounds(read_plan(cluster.plan()), Keys(), rounds.Settings("demo"))
+    tried = []
+    monkeypatch.setattr(found, "_clients", lambda: None)
+    monkeypatch.setattr(found, "_pair", lambda prefill, decode: tried.append({prefill.name, decode.name}))
+    replies = {}
+    monkeypatch.setattr(rounds, "ask", lambda target, path, timeout: replies.get(target.url, read(0, 100)))
+    url = found.plan.engine("decode-20").url
+
+    def rounds_of(number):
+        del tried[:]
+        for _round in range(number):
+            found.round()
+        return sum("decode-20" in pair for pair in tried)
+
+    assert rounds_of(3) == 0 and len(tried) == 3
+    replies[url] = away
+    first = rounds_of(1)
+    replies[url] = read(0, 1)
+    assert first + rounds_of(10) >= 8
+    rounds_of(20)
+    assert rounds_of(8) <= 1, "it has its turn like the others again"
+
+
 def test_a_silent_engine_is_no_starting_one():
     progress, hung, closed = Progress(), Reply(0, "", 10.0, "timeout"), Reply(0, "", 0.0, "refused")
     progress.look("e", hung, 100.0)

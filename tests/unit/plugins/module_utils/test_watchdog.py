@@ -73,15 +73,33 @@ def metrics(**paths):
 def test_a_proof_needs_new_requests_of_clients_and_over_the_engine():
     old, new = 1, 20
     text = metrics(clients=(1, new), prefill_0_to_decode_0=(1, new), prefill_0_to_decode_1=(0, new))
-    assert watchdog.proven(text, "decode-0", 10) == ""
-    assert "prefill-0->decode-1 fail" in watchdog.proven(text, "decode-1", 10)
+    assert watchdog.proven(text, ["decode-0"], 10) == ""
+    assert "prefill-0->decode-1 fail" in watchdog.proven(text, ["decode-1"], 10)
     text = metrics(clients=(1, new), prefill_0_to_decode_0=(1, old))
-    assert "no request over decode-0" in watchdog.proven(text, "decode-0", 10)
+    assert "no request over decode-0" in watchdog.proven(text, ["decode-0"], 10)
     text = metrics(clients=(1, old), prefill_0_to_decode_0=(1, new))
-    assert "no request of clients" in watchdog.proven(text, "decode-0", 10)
-    assert "clients fail" in watchdog.proven(metrics(clients=(0, new)), "colocated-0", 10)
-    assert watchdog.proven(metrics(clients=(1, new)), "colocated-0", 10) == ""
-    assert watchdog.proven("", "decode-0", 10)
+    assert "no request of clients" in watchdog.proven(text, ["decode-0"], 10)
+    assert "clients fail" in watchdog.proven(metrics(clients=(0, new)), ["colocated-0"], 10)
+    assert watchdog.proven(metrics(clients=(1, new)), ["colocated-0"], 10) == ""
+    assert watchdog.proven("", ["decode-0"], 10)
+
+
+def test_a_proof_is_one_of_any_rank_of_the_instance():
+    """In an instance of 32 ranks each has an API and paths of its own, and the probe tries few of them in a quarter of an hour."""
+    text = metrics(clients=(1, 20), prefill_0_to_decode_0_7=(1, 20), prefill_0_to_decode_0_0=(1, 5))
+    assert watchdog.proven(text, ["decode-0-0", "decode-0-7"], 10) == ""
+    assert "no request over decode-0-0, decode-0-1 was tried" in watchdog.proven(text, ["decode-0-0", "decode-0-1"], 10)
+    text = metrics(clients=(1, 20), prefill_0_to_decode_0_7=(0, 20), prefill_0_to_decode_0_0=(1, 20))
+    assert "prefill-0->decode-0-7 fail" in watchdog.proven(text, ["decode-0-0", "decode-0-7"], 10)
+
+
+def test_a_clock_that_was_set_back_restarts_nothing_and_is_said():
+    """Otherwise restarts of a clock that was years ahead would count as those of the last hour for years, without a way out."""
+    later = {"at": NOW + 86400, "engine": "decode-1"}
+    found = decided(actions=[later], per_hour=1)
+    assert found.engine == "" and "the clock was set" in found.findings[-1] and "watchdog.json" in found.findings[-1]
+    assert decided(actions=[later], per_hour=2).engine == "decode-0", "one more is allowed whenever the other one was"
+    assert "within the last hour" in decided(actions=[{"at": NOW + 5, "engine": "x"}], per_hour=1).findings[-1]
 
 
 @pytest.mark.parametrize("part", ["inference_probe_success{\n", 'path="', 'path="x",'])
@@ -89,7 +107,7 @@ def test_a_page_of_nothing_but_beginnings_ends(part):
     """Whatever answers at the probe's port may send the 8 MiB that are read; a search from each line to the end of the page took hours."""
     page = "inference_probe_success{" + part * (2**20 // len(part))
     start = time.process_time()
-    assert watchdog.proven(page, "decode-0", 10)
+    assert watchdog.proven(page, ["decode-0"], 10)
     assert time.process_time() - start < 5
 
 
@@ -156,7 +174,7 @@ def test_an_action_without_a_usable_time_counts_as_one_of_the_last_hour(at):
 @pytest.mark.parametrize("value", ["x", "1.2.3", "", "NaN"])
 def test_what_is_no_number_on_the_page_proves_nothing(value):
     text = 'inference_probe_success{path="clients"} 1\n'
-    assert watchdog.proven(f'{text}inference_probe_path_timestamp_seconds{{path="clients"}} {value}\n', "decode-0", 0)
+    assert watchdog.proven(f'{text}inference_probe_path_timestamp_seconds{{path="clients"}} {value}\n', ["decode-0"], 0)
     times = 'inference_probe_path_timestamp_seconds{path="clients"} 9\n'
-    assert watchdog.proven(f'inference_probe_success{{path="clients"}} {value}\n{times}', "decode-0", 0)
-    assert watchdog.proven(text + times, "decode-0", 0) == ""
+    assert watchdog.proven(f'inference_probe_success{{path="clients"}} {value}\n{times}', ["decode-0"], 0)
+    assert watchdog.proven(text + times, ["decode-0"], 0) == ""
