@@ -22,6 +22,57 @@ def content(thing):
     return result
 
 
+def earlier(before, manifest, manager, force):
+    """The part of an object that ``manager`` has applied: applied once more it takes a change back and leaves the fields of others.
+
+    With ``force`` also what ``manifest`` has taken from others.
+    """
+    fields = [
+        item.get("fieldsV1") or {}
+        for item in before["metadata"].get("managedFields") or []
+        if item.get("manager") == manager and item.get("operation") == "Apply" and not item.get("subresource")
+    ]
+    head = {key: before["metadata"][key] for key in ("name", "namespace") if key in before["metadata"]}
+    found = {"apiVersion": before["apiVersion"], "kind": before["kind"], "metadata": head}
+    for part in [_common(content(before), manifest)] * bool(force) + [_owned(before, each) for each in fields]:
+        found = _united(found, part)
+    return found
+
+
+def _owned(value, fields):
+    """The part of a value that ``fieldsV1`` names: ``{"f:spec": {"f:replicas": {}}}``; items of a list by key or value."""
+    names = [name for name in fields if name != "."]
+    if not fields or (not names and not isinstance(value, dict)):
+        return value
+    if isinstance(value, list):
+        return [_item(item, name, fields[name]) for item in value for name in names if _is_item(item, name)]
+    return {name: _owned(value[name], fields["f:" + name]) for name in value if "f:" + name in fields}
+
+
+def _is_item(item, name):
+    kind, dummy, text = name.partition(":")
+    wanted = json.loads(text)
+    return all(item.get(key) == wanted[key] for key in wanted) if kind == "k" else item == wanted
+
+
+def _item(item, name, fields):
+    return dict(json.loads(name[2:]), **_owned(item, fields)) if name.startswith("k:") else item
+
+
+def _common(value, other):
+    """The part of a value that is also in ``other``; lists are one value."""
+    if not isinstance(value, dict) or not isinstance(other, dict):
+        return value
+    return {name: _common(value[name], other[name]) for name in other if name in value}
+
+
+def _united(first, second):
+    if not isinstance(first, dict) or not isinstance(second, dict):
+        return second
+    added = {name: _united(first[name], second[name]) if name in first else second[name] for name in second}
+    return dict(first, **added)
+
+
 def _text(thing):
     return json.dumps(thing, indent=2, sort_keys=True).replace("\\n", "\n") + "\n" if thing else ""
 

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from .changes import Changes, content
+from .changes import Changes, earlier
+from .cluster import FIELD_MANAGER
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
 from .manifests import objects, pods, secret
@@ -170,9 +171,12 @@ class Deployment:
     # Applying
 
     def _put(self, manifest, dry=False):
-        """Apply. The list of roles is one field for the server: whoever scales one owns it, so what was read is written over it."""
-        is_shared = manifest["kind"] == "ModelServing" and is_autoscaled(self.plan)
-        return self.cluster.apply(manifest, dry, True if is_shared else None)
+        """Apply."""
+        return self.cluster.apply(manifest, dry, True if self._is_shared(manifest) else None)
+
+    def _is_shared(self, manifest):
+        """The list of roles is one field for the server: whoever scales one owns it, so what was read is written over it."""
+        return manifest["kind"] == "ModelServing" and is_autoscaled(self.plan)
 
     def _apply(self, manifest):
         place = address(manifest)
@@ -205,22 +209,34 @@ class Deployment:
         """Take back what was written; the last line of a failure's message."""
         if self.cluster.check or not done:
             return "Nothing was changed."
-        left = list(done)
-        try:
-            while left:
-                manifest, before = left[-1]
-                if before is None:
-                    self.cluster.delete(manifest)
-                else:
-                    self.cluster.apply(content(before), force=True)
-                left.pop()
-        except KubernetesProblem as error:
-            names = ", ".join(address(manifest) for manifest, before in left)
-            return f"{names} could not be restored: {error}. Run site or kubernetes_rollback when the server answers."
+        left, problem = [], None
+        for manifest, before in reversed(done):
+            try:
+                if not isinstance(problem, Unreachable):  # else the others would not be reached either
+                    self._restore(manifest, before)
+                    continue
+            except KubernetesProblem as error:
+                problem = error
+            left.insert(0, address(manifest))
+        if left:
+            names = ", ".join(left)
+            return f"{names} could not be restored: {problem}. Run site or kubernetes_rollback when the server answers."
         self.changes = Changes()
         return "The objects written until then ({}) have their previous content again.".format(
             ", ".join(address(manifest) for manifest, before in done)
         )
+
+    def _restore(self, manifest, before):
+        """Apply what was ours before; what others own, or have changed since, stays theirs."""
+        if before is None:
+            self.cluster.delete(manifest)
+            return
+        is_shared = self._is_shared(manifest)
+        found = earlier(before, manifest, FIELD_MANAGER, is_shared or self.cluster.force)
+        if is_shared:
+            live = self.cluster.get(manifest["kind"], manifest["metadata"]["name"])
+            found = scaled(dict(self.plan, objects=[found]), {address(manifest): live})["objects"][0]
+        self.cluster.apply(found, force=is_shared)
 
     def _prune(self):
         """Remove what is no longer planned, but no ConfigMap that a pod of another revision still needs."""

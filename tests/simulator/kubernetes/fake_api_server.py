@@ -315,10 +315,11 @@ class Handler(BaseHTTPRequestHandler):
         if name and urlsplit(self.path).path.endswith(f"/pods/{name}/log"):
             return self.log(store.get(plural, namespace, name), query)
         if name:
-            return self.answer(200, store.get(plural, namespace, name))
+            return self.answer(200, store.managed(plural, namespace, store.get(plural, namespace, name)))
         if query.get("watch", ["false"])[0] in ("true", "1", "True"):
             return self.watch(plural, namespace, matcher(query), query)
-        items = store.list(plural, namespace or None, matcher(query))
+        found = store.list(plural, namespace or None, matcher(query))
+        items = [store.managed(plural, item["metadata"].get("namespace", ""), item) for item in found]
         head = {"resourceVersion": str(store.version)}
         return self.answer(200, {"kind": kind + "List", "apiVersion": version, "metadata": head, "items": items})
 

@@ -144,8 +144,27 @@ class Store:
                 judge(merged, live)
                 result = self.replace(plural, namespace, merged, dry_run)
             if not dry_run:
+                if live is not None:
+                    self.applied[key] = {name: _released(value, live, thing) for name, value in others.items()}
                 self.applied.setdefault(key, {})[manager] = copy.deepcopy(applied)
             return result
+
+    def managed(self, plural, namespace, thing):
+        """The object with ``managedFields`` of each manager that applied it; lists are one value, as in ``apply``."""
+        head = thing["metadata"]
+        with self.lock:
+            applied = self.applied.get((plural, namespace, head["name"]), {})
+            found = [
+                {
+                    "manager": name,
+                    "operation": "Apply",
+                    "apiVersion": thing.get("apiVersion"),
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": _fields(applied[name]),
+                }
+                for name in sorted(applied)
+            ]
+        return dict(thing, metadata=dict(head, managedFields=found)) if found else thing
 
     def _put(self, key, thing, kind):
         self.version += 1
@@ -156,6 +175,16 @@ class Store:
     def _tell(self, kind, key, thing):
         self.events.append((self.version, kind, key, copy.deepcopy(thing)))
         self.changed.notify_all()
+
+
+IDENTITY = ("apiVersion", "kind", "name", "namespace")  # belongs to nobody
+
+
+def _fields(value, depth=0):
+    """``fieldsV1`` of what a manager applied."""
+    if not isinstance(value, dict):
+        return {}
+    return {"f:" + name: _fields(value[name], depth + 1) for name in value if depth > 1 or name not in IDENTITY}
 
 
 def _merged(base, over):
@@ -179,6 +208,15 @@ def _without(live, before, after, others):
         elif name in live and isinstance(after, dict) and isinstance(after[name], dict):
             live[name] = _without(live[name], before[name], after[name], theirs)
     return live
+
+
+def _released(theirs, live, wanted):
+    """What another manager applied, without the fields that an apply by force takes from it."""
+    if not isinstance(theirs, dict) or not isinstance(wanted, dict) or not isinstance(live, dict):
+        return theirs
+    lost = [name for name in theirs if name in wanted and list(_conflicts({name: theirs[name]}, live, wanted, ""))]
+    kept = {name: _released(theirs[name], live.get(name), wanted.get(name)) for name in theirs}
+    return {name: kept[name] for name in kept if name not in lost or isinstance(kept[name], dict)}
 
 
 def _conflicts(theirs, live, wanted, path):

@@ -16,6 +16,7 @@ pytest.importorskip("ansible.errors", reason="a target plans nothing")
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import (
     addresses,
     capacity,
+    changes,
     diagnosis,
     manifests,
     ownership,
@@ -106,6 +107,32 @@ def test_available_alone_is_not_ready(resource, lacks):
 def test_pods_of_the_revision(pods, lacks):
     found = "; ".join(readiness.pending_pods(PLAN, pods))
     assert found == "" if not lacks else lacks in found
+
+
+def test_what_a_manager_applied_is_read_from_the_managed_fields_of_a_server():
+    """As a server writes them: items of lists by key, values of sets, a list that is one value."""
+    fields = {
+        "f:metadata": {"f:labels": {"f:a": {}}, "f:finalizers": {".": {}, 'v:"x/y"': {}}},
+        "f:spec": {
+            "f:template": {"f:spec": {"f:containers": {'k:{"name":"main"}': {".": {}, "f:name": {}, "f:args": {}}}}},
+            "f:selector": {},
+        },
+    }
+    owner = {"manager": "mine", "operation": "Apply", "fieldsV1": fields}
+    others = [dict(owner, operation="Update"), dict(owner, subresource="status"), dict(owner, manager="other")]
+    head = {"name": "n", "labels": {"a": "1", "b": "2"}, "finalizers": ["z", "x/y"], "resourceVersion": "5"}
+    containers = [{"name": "side", "args": ["s"]}, {"name": "main", "args": ["m"], "image": "i"}]
+    spec = {"replicas": 3, "selector": {"k": "v"}, "template": {"spec": {"containers": containers}}}
+    thing = {"apiVersion": "v1", "kind": "K", "metadata": dict(head, managedFields=[*others, owner]), "spec": spec}
+    assert changes.earlier(thing, {}, "mine", False) == {
+        "apiVersion": "v1",
+        "kind": "K",
+        "metadata": {"name": "n", "labels": {"a": "1"}, "finalizers": ["x/y"]},
+        "spec": {"selector": {"k": "v"}, "template": {"spec": {"containers": [{"name": "main", "args": ["m"]}]}}},
+    }
+    taken = {"spec": {"replicas": 5, "paused": True}, "metadata": {"name": "n", "labels": {"b": "3"}}}
+    found = changes.earlier(thing, taken, "nobody", True)
+    assert (found["spec"], found["metadata"]["labels"]) == ({"replicas": 3}, {"b": "2"})
 
 
 def test_a_pod_with_the_labels_of_both_counts_once():
