@@ -11,8 +11,7 @@ import typing as t
 from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
 from ...plan.service import Port, Service
-from .forwarding import entries, entry_labels
-from .names import Manifest, labels, manifest
+from .names import Manifest, labels, manifest, role_labels
 from .pod import asked, pulled, script_volume, started
 
 NOBODY = 65534
@@ -95,16 +94,20 @@ def _harden(spec: Manifest, is_root: bool) -> None:
 
 
 def budgets(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
-    """PodDisruptionBudgets: a drain takes one router, and one instance of a role, at a time. None where there is only one."""
+    """PodDisruptionBudgets: a drain takes one router, and one instance of a role, at a time. None where there is only one.
+
+    One pod less is one instance less, as the controllers then replace all its pods; so it is one budget for entries and workers.
+    """
     found, router = {}, context.description.kubernetes.router
     for service in services:
         if service.kind == "router" and is_pod(service.host) and router.replicas > 1:
             found[service.name] = {"maxUnavailable": 1, "selector": {"matchLabels": labels(context, service.name)}}
     for kind in context.description.pools.present():
-        count = len([service for service in entries(services) if service.kind == kind])
-        if count > 1:  # maxUnavailable needs a controller that the server can scale
-            selector = {"matchLabels": entry_labels(context, services, kind)}
-            found[kind] = {"minAvailable": count - 1, "selector": selector}
+        pods = [service for service in services if service.kind == kind]
+        if (
+            len([service for service in pods if service.health]) > 1
+        ):  # maxUnavailable needs a controller that the server can scale
+            found[kind] = {"minAvailable": len(pods) - 1, "selector": {"matchLabels": role_labels(context, kind)}}
     name = context.description.deployment
     return [manifest(context, "PodDisruptionBudget", f"{name}-{part}", part, spec=found[part]) for part in found]
 

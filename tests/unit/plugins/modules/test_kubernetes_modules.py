@@ -177,6 +177,25 @@ def of_image(server, text):
 MIRROR = {"image": "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"}
 
 
+@pytest.mark.parametrize("workload", ["kthena", "native"])
+def test_a_drain_takes_one_pod_of_all_groups(module, workload):
+    """A node with a worker too: its controller replaces the whole group, so until that is done no other group loses a pod."""
+    server = Server(more=True, nodes=5)
+    wide = plan(
+        kubernetes__workload=workload,
+        kubernetes__scheduler="volcano",
+        pools__decode__data_parallel_size=32,
+        pools__decode__instances=2,
+    )
+    assert not module(server, "deploy", wide).get("failed")
+    budgets = {item["metadata"]["name"]: item["spec"] for item in server.store.list("poddisruptionbudgets")}
+    assert "demo-prefill" not in budgets, "a drain takes the only instance"
+    wanted = budgets["demo-decode"]["selector"]["matchLabels"].items()
+    mine = [pod for pod in server.store.list("pods") if wanted <= pod["metadata"]["labels"].items()]
+    assert len(mine) == 2 * wide["kubernetes"]["roles"]["decode"]["pods"] == 4, "entries and workers"
+    assert budgets["demo-decode"]["minAvailable"] == 3
+
+
 def test_devices_that_others_hold_are_not_planned_twice(module):
     """A second deployment on a full cluster; one's own pods, those that end and other resources do not count."""
     server = Server()
@@ -613,6 +632,59 @@ def test_a_router_that_cannot_be_applied_takes_the_engines_back_too(module):
     done = module(server, "deploy", other_image())
     assert "Deployment/demo-router was not applied" in done["msg"]
     assert server.store.get("modelservings", "serving", "demo")["spec"] == before
+
+
+def as_manager(server, plural, name, manager, **content):
+    """Apply fields of an object as another manager does."""
+    thing = server.store.get(plural, "serving", name)
+    head = {"name": name, "namespace": "serving", **content.pop("metadata", {})}
+    manifest = {"apiVersion": thing["apiVersion"], "kind": thing["kind"], "metadata": head, **content}
+    server.store.apply(plural, "serving", manifest, manager, True, False, server.api.judge)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_failed_apply_leaves_the_fields_of_others(module, force):
+    """Annotations of other managers, also those that come while it runs; with force also what was taken from them comes back."""
+    server = Server()
+    module(server, "deploy")
+    if force:
+        as_manager(server, "modelservings", "demo", "operator", spec={"recoveryPolicy": "None"})
+    as_manager(server, "modelservings", "demo", "before", metadata={"annotations": {"before": "theirs"}})
+
+    def fail(method, path, dry):
+        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
+            as_manager(server, "modelservings", "demo", "during", metadata={"annotations": {"during": "theirs"}})
+            raise Refused(500, "InternalError", "later")
+
+    server.fail, server.written = fail, []
+    before = server.store.get("modelservings", "serving", "demo")
+    assert "have their previous content again" in module(server, "deploy", other_image(), force_conflicts=force)["msg"]
+    found = server.store.get("modelservings", "serving", "demo")
+    assert found["spec"] == before["spec"]
+    assert found["metadata"]["annotations"] == {**before["metadata"]["annotations"], "during": "theirs"}
+    mine = server.store.applied["modelservings", "serving", "demo"]["ascend-inference"]
+    assert "before" not in mine["metadata"]["annotations"], "what others own does not become ours"
+    server.fail = lambda method, path, dry: None
+    assert module(server, "deploy", other_image(), force_conflicts=force).get("updated"), "the next one can go on"
+
+
+def test_a_failed_apply_keeps_what_others_took_meanwhile(module):
+    """A field that somebody takes between the apply and its failure stays theirs, and the others are restored all the same."""
+    server = Server()
+    module(server, "deploy")
+
+    def fail(method, path, dry):
+        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
+            as_manager(server, "services", "demo-router", "somebody", spec={"type": "NodePort"})
+            raise Refused(500, "InternalError", "later")
+
+    server.fail = fail
+    done = module(
+        server, "deploy", plan(kubernetes__router__service_type="LoadBalancer", pools__decode__args={"max-num-seqs": 7})
+    )
+    assert "Service/demo-router could not be restored: Apply failed with conflicts" in done["msg"]
+    assert server.store.get("services", "serving", "demo-router")["spec"]["type"] == "NodePort"
+    assert server.names("configmaps") == CONFIG_MAPS
 
 
 @pytest.mark.parametrize("immutable", [True, False])
