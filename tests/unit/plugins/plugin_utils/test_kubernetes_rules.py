@@ -17,6 +17,7 @@ WIDE = {"kubernetes__workload": "native", "pools__decode__data_parallel_size": 3
     ("changes", "rule", "place"),
     [
         ({"deployment": "Demo"}, "K8S-MANIFEST", "metadata.name"),
+        ({"deployment": "1demo"}, "K8S-MANIFEST", "Service/1demo-router.metadata.name"),
         ({"deployment": "d" * 55}, "K8S-MANIFEST", "metadata.name"),
         ({"kubernetes__limits": {"memory": "20Gib"}}, "K8S-MANIFEST", "limits[memory]"),
         ({"kubernetes__requests": {"cpu": "9"}}, "K8S-MANIFEST", "requests[cpu]"),

@@ -12,10 +12,9 @@ import typing as t
 
 from .....module_utils.kubernetes.kinds import KINDS
 from ....description.findings import Finding, nearest
-from . import kthena_shapes
 from .pods import pod_spec
 from .serving_rules import model_serving
-from .walk import SILENT, is_dns1035, is_subdomain, mapping, mappings, violation, walk
+from .walk import FIELDS, SILENT, VERSIONS, is_dns1035, is_subdomain, mapping, violation, walk
 
 TEMPLATES = {  # fields that lead to the specification of a pod
     "Pod": (("spec",),),
@@ -26,9 +25,10 @@ TEMPLATES = {  # fields that lead to the specification of a pod
     ),
 }
 # Besides their names they are left to the server.
+KTHENA = ("ModelServing", "ModelServer", "ModelRoute")
 LEFT = ("ConfigMap", "Service", "PodDisruptionBudget", "NetworkPolicy", "PodMonitor", "AutoscalingPolicy")
 LONGEST_STATEFUL_SET = 63 - len("-") - 10
-KNOWN = sorted(f"{KINDS[kind][0]} {kind}" for kind in (*TEMPLATES, *LEFT, *kthena_shapes.SHAPES))
+KNOWN = sorted(f"{KINDS[kind][0]} {kind}" for kind in (*TEMPLATES, *LEFT, *KTHENA))
 
 
 def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Finding]:
@@ -39,8 +39,8 @@ def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Find
     """
     if not isinstance(manifest, t.Mapping):
         return [violation("manifest", "K8S-TYPE", "expected a mapping", value=manifest)]
-    if kthena_version not in kthena_shapes.VERSIONS:
-        fix = f"{nearest(kthena_version, kthena_shapes.VERSIONS)}Known: {', '.join(kthena_shapes.VERSIONS)}."
+    if kthena_version not in VERSIONS:
+        fix = f"{nearest(kthena_version, VERSIONS)}Known: {', '.join(VERSIONS)}."
         return [violation("kthena_version", "KTHENA-VERSION", "unknown version", fix, kthena_version)]
     kind, full = str(manifest.get("kind")), f"{manifest.get('apiVersion')} {manifest.get('kind')}"
     if full not in KNOWN:
@@ -48,12 +48,15 @@ def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Find
     name = mapping(manifest.get("metadata")).get("name")
     path = f"{kind}/{name or ''}"
     found = list(_name(name, kind == "Service", f"{path}.metadata.name"))
-    if kind in kthena_shapes.SHAPES:
-        found += walk(kthena_shapes.SHAPES[kind](kthena_version), manifest, path)
+    if kind in KTHENA:
+        found += walk(FIELDS[kind], manifest, path, kthena_version)
     if kind == "ModelServing":
-        found += model_serving(manifest, kthena_version, path)
+        found += model_serving(manifest, path)
     elif kind == "ModelRoute":
-        found += _route(mapping(manifest.get("spec")), kthena_version, f"{path}.spec")
+        spec = mapping(manifest.get("spec"))
+        if not spec.get("modelName") and not spec.get("loraAdapters"):
+            message, source = "neither modelName nor loraAdapters is set", "the CRD's CEL rule"
+            found.append(violation(f"{path}.spec.modelName", "KTHENA-ROUTE", message, "Set modelName.", source=source))
     elif kind == "LeaderWorkerSet":
         found += _group_names(str(name or ""), mapping(manifest.get("spec")), f"{path}.metadata.name")
     for steps in TEMPLATES.get(kind, ()):
@@ -63,12 +66,10 @@ def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Find
 
 def _name(name: t.Any, is_service: bool, path: str) -> t.Iterator[Finding]:
     source = "Kubernetes' object names"
-    if not name:
-        yield violation(path, "K8S-NAME", "the object has no name", "Set a name.", source=source)
-    elif is_service and not is_dns1035(str(name)):
+    if is_service and not is_dns1035(str(name or "")):
         fix = "Use at most 63 lower-case letters, digits and '-', beginning with a letter."
         yield violation(path, "K8S-NAME", "is not a DNS label (RFC 1035)", fix, name, source)
-    elif not is_subdomain(str(name)):
+    elif not is_subdomain(str(name or "")):
         fix = "Use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit."
         yield violation(path, "K8S-NAME", "is not a DNS subdomain (RFC 1123)", fix, name, source)
 
@@ -85,26 +86,9 @@ def _group_names(name: str, spec: t.Mapping[str, t.Any], path: str) -> t.Iterato
 
 
 def _template(manifest: t.Any, steps: t.Sequence[str], path: str) -> t.Iterator[Finding]:
-    """A pod's specification, ``steps`` below the manifest; templates may have none for the leader."""
+    """A pod's specification, ``steps`` below the manifest."""
     value = manifest
     for step in steps:
         value = mapping(value).get(step)
-    if value is None and "leaderTemplate" not in steps:
-        place = ".".join((path, *steps))
-        yield violation(place, "K8S-REQUIRED", "the pod's specification is missing", "Set it.")
-    elif value is not None:
+    if value is not None:
         yield from pod_spec(value, ".".join((path, *steps)))
-
-
-def _route(spec: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator[Finding]:
-    """A route must have a model, and on Kthena's main branch exactly one kind of target."""
-    source = "the CRD's CEL rule"
-    if not spec.get("modelName") and not spec.get("loraAdapters"):
-        message = "neither modelName nor loraAdapters is set"
-        yield violation(f"{path}.modelName", "KTHENA-ROUTE", message, "Set modelName.", source=source)
-    for index, rule in enumerate(mappings(spec.get("rules")) if version == "main" else ()):
-        for number, target in enumerate(mappings(rule.get("targetModels"))):
-            if bool(target.get("modelServerName")) == bool(target.get("externalModelProviderName")):
-                message = "exactly one of modelServerName and externalModelProviderName must be set"
-                place = f"{path}.rules[{index}].targetModels[{number}]"
-                yield violation(place, "KTHENA-ROUTE", message, "Keep one of them.", source=source)

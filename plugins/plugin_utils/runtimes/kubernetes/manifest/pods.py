@@ -14,39 +14,15 @@ import typing as t
 
 from .....module_utils.kubernetes.quantity import is_quantity, quantity
 from ....description.findings import Finding
-from .walk import ANY, BOOL, INT, QUANTITY, SILENT, STR, Mapping, Sequence, mapping, mappings, struct, violation, walk
+from .walk import FIELDS, SILENT, mapping, mappings, violation, walk
 
-PORT = struct("containerPort", "hostIP name protocol", containerPort=INT, hostPort=INT)
-CONTAINER = struct(
-    "name",
-    "args command envFrom image imagePullPolicy lifecycle livenessProbe readinessProbe resizePolicy restartPolicy restartPolicyRules "
-    "securityContext startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty volumeDevices workingDir",
-    env=Sequence(struct("name", "valueFrom", name=STR, value=STR), "name"),
-    ports=Sequence(PORT),
-    resources=struct(left="claims", limits=Mapping(QUANTITY), requests=Mapping(QUANTITY)),
-    volumeMounts=Sequence(
-        struct("mountPath name", "mountPropagation readOnly recursiveReadOnly subPath subPathExpr"), "mountPath"
-    ),
-)
-POD_SPEC = struct(
-    "containers",
-    "activeDeadlineSeconds affinity automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks ephemeralContainers hostAliases hostIPC "
-    "hostPID hostUsers hostname hostnameOverride imagePullSecrets nodeName os overhead preemptionPolicy priority priorityClassName "
-    "readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount "
-    "serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds tolerations topologySpreadConstraints",
-    containers=Sequence(CONTAINER, "name"),
-    hostNetwork=BOOL,
-    initContainers=Sequence(CONTAINER, "name"),
-    nodeSelector=Mapping(STR),
-    volumes=Sequence(Mapping(ANY), "name"),
-)
 WITH_MODE = ("configMap", "secret", "downwardAPI", "projected")
 NATIVE = ("cpu", "memory", "ephemeral-storage")
 
 
 def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
     """All violations in a pod's specification."""
-    yield from walk(POD_SPEC, spec, path)
+    yield from walk(FIELDS["PodSpec"], spec, path)
     spec = mapping(spec)
     volumes = mappings(spec.get("volumes"))
     for index, volume in enumerate(volumes):
@@ -64,10 +40,6 @@ def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
 
 
 def _volume(volume: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
-    sources = [key for key in volume if key != "name" and volume[key] is not None]
-    if len(sources) > 1:  # without a source it is an emptyDir
-        message = f"a volume must have one source, but this one has {', '.join(sources)}"
-        yield violation(path, "POD-VOLUME", message, "Keep one of them.", source=SILENT)
     for kind in WITH_MODE:
         mode = mapping(volume.get(kind)).get("defaultMode")
         if isinstance(mode, int) and not 0 <= mode <= 0o777:
@@ -77,9 +49,7 @@ def _volume(volume: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
 
 
 def _image(image: t.Any, path: str) -> t.Iterator[Finding]:
-    if not image:
-        yield violation(path, "POD-IMAGE", "the container has no image", "Set an image.", source=SILENT)
-    elif re.search(r"\s", str(image)):
+    if re.search(r"\s", str(image)):
         message = "the image's name contains spaces"
         yield violation(path, "POD-IMAGE", message, "Correct the name.", image, "Kthena's webhook")
 
@@ -102,26 +72,16 @@ def _mount(name: t.Any, volumes: t.Collection[str], path: str) -> t.Iterator[Fin
 
 
 def _resources(value: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
+    """No request is above its limit; those of devices and huge pages are their limit."""
     limits, requests = mapping(value.get("limits")), mapping(value.get("requests"))
-    for side, amounts in (("limits", limits), ("requests", requests)):
-        for name in amounts:
-            if "/" not in name and name not in NATIVE and not name.startswith("hugepages-"):
-                fix = (
-                    "Use cpu, memory, ephemeral-storage, hugepages-SIZE, or a device plugin's name such as DOMAIN/NAME."
-                )
-                place, message = f"{path}.{side}[{name}]", "is not a resource of containers"
-                yield violation(place, "POD-RESOURCE", message, fix, name, SILENT)
     for name in requests:
-        if is_quantity(requests[name]) and is_quantity(limits.get(name, 0)):
-            yield from _request(name, requests[name], limits.get(name), f"{path}.requests[{name}]")
-
-
-def _request(name: str, asked: t.Any, most: t.Any, path: str) -> t.Iterator[Finding]:
-    is_whole = name not in NATIVE  # devices and huge pages
-    if is_whole and (most is None or quantity(asked) != quantity(most)):
-        limit = "there is no limit" if most is None else f"the limit is {most}"
-        message = f"{name} cannot be overcommitted: request and limit must be equal, but {limit}"
-        yield violation(path, "POD-RESOURCE", message, f"Set limits[{name}] to {asked}.", asked, SILENT)
-    elif most is not None and quantity(asked) > quantity(most):
-        message = f"is more than the limit of {most}"
-        yield violation(path, "POD-RESOURCE", message, "Lower the request or raise the limit.", asked, SILENT)
+        asked, most, place = requests[name], limits.get(name), f"{path}.requests[{name}]"
+        if not is_quantity(asked) or not is_quantity(limits.get(name, 0)):
+            continue
+        if name not in NATIVE and (most is None or quantity(asked) != quantity(most)):
+            limit = "there is no limit" if most is None else f"the limit is {most}"
+            message = f"{name} cannot be overcommitted: request and limit must be equal, but {limit}"
+            yield violation(place, "POD-RESOURCE", message, f"Set limits[{name}] to {asked}.", asked, SILENT)
+        elif most is not None and quantity(asked) > quantity(most):
+            message = f"is more than the limit of {most}"
+            yield violation(place, "POD-RESOURCE", message, "Lower the request or raise the limit.", asked, SILENT)

@@ -15,14 +15,18 @@ WEBHOOK = "Kthena's validating webhook for ModelServing"
 DNS1035 = "Use lower-case letters, digits and '-', beginning with a letter."
 
 
-def model_serving(value: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator[Finding]:
+def model_serving(value: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     """All violations beyond the structural schema."""
     spec = mapping(value.get("spec"))
     template = mapping(spec.get("template"))
     roles = mappings(template.get("roles"))
     place = f"{path}.spec.template.roles"
     yield from _names(str(mapping(value.get("metadata")).get("name", "")), spec, roles, path)
-    yield from _rollout(spec, version, f"{path}.spec")
+    rollout = mapping(spec.get("rolloutStrategy")).get("type")
+    if (rollout, spec.get("recoveryPolicy")) == ("RoleRollingUpdate", "ServingGroupRecreate"):
+        message = "RoleRollingUpdate is not compatible with recoveryPolicy ServingGroupRecreate"
+        fix = "Set recoveryPolicy to RoleRecreate: a change of one role then does not affect the pods of others."
+        yield violation(f"{path}.spec.rolloutStrategy.type", "KTHENA-ROLLOUT", message, fix, rollout, WEBHOOK)
     for index, role in enumerate(roles):
         yield from _templates(role, f"{place}[{index}]")
     yield from _gang(template, roles, f"{path}.spec.template.gangPolicy.minRoleReplicas")
@@ -35,7 +39,7 @@ def _whole(value: t.Any, default: int) -> int:
 def _names(
     name: str, spec: t.Mapping[str, t.Any], roles: list[t.Mapping[str, t.Any]], path: str
 ) -> t.Iterator[Finding]:
-    """Role names must be unique, and generated pod names must be DNS labels that begin with a letter."""
+    """Role names must be unique DNS labels, and generated names of pods not too long."""
     seen: set[str] = set()
     for index, role in enumerate(roles):
         place, word = f"{path}.spec.template.roles[{index}].name", role.get("name")
@@ -52,23 +56,6 @@ def _names(
         if len(pod) > 63:
             message = f"the names of its pods would have {len(pod)} characters ({pod}); the maximum is 63"
             yield violation(f"{path}.metadata.name", "KTHENA-NAME", message, "Shorten it.", name, WEBHOOK)
-        elif is_dns1035(word) and not is_dns1035(pod):
-            message = "the names of its pods would not be DNS labels (RFC 1035)"
-            yield violation(f"{path}.metadata.name", "KTHENA-NAME", message, DNS1035, name, WEBHOOK)
-
-
-def _rollout(spec: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator[Finding]:
-    rollout = mapping(spec.get("rolloutStrategy"))
-    if rollout.get("type") != "RoleRollingUpdate":
-        return
-    if spec.get("recoveryPolicy") == "ServingGroupRecreate":
-        message = "RoleRollingUpdate is not compatible with recoveryPolicy ServingGroupRecreate"
-        fix = "Set recoveryPolicy to RoleRecreate: a change of one role then does not affect the pods of others."
-        yield violation(f"{path}.rolloutStrategy.type", "KTHENA-ROLLOUT", message, fix, "RoleRollingUpdate", WEBHOOK)
-    if rollout.get("rollingUpdateConfiguration") and version != "v0.4.0":
-        message, fix = "is valid only for ServingGroupRollingUpdate", "Remove it and set maxUnavailable in each role."
-        place = f"{path}.rolloutStrategy.rollingUpdateConfiguration"
-        yield violation(place, "KTHENA-ROLLOUT", message, fix, source=WEBHOOK)
 
 
 def _templates(role: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
@@ -83,11 +70,7 @@ def _templates(role: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
 def _gang(template: t.Mapping[str, t.Any], roles: list[t.Mapping[str, t.Any]], path: str) -> t.Iterator[Finding]:
     least = mapping(mapping(template.get("gangPolicy")).get("minRoleReplicas"))
     known = {str(role.get("name")): _whole(role.get("replicas"), 1) for role in roles}
-    for name in least:
-        place = f"{path}[{name}]"
-        if name not in known:
-            fix = f"Roles: {', '.join(sorted(known))}."
-            yield violation(place, "KTHENA-GANG", "unknown role", fix, name, WEBHOOK)
-        elif not 0 <= _whole(least[name], 0) <= known[name]:
+    for name in set(least) & set(known):
+        if not 0 <= _whole(least[name], 0) <= known[name]:
             message = f"the role has {known[name]} replicas; must be 0 to {known[name]}"
-            yield violation(place, "KTHENA-GANG", message, "Lower it.", least[name], WEBHOOK)
+            yield violation(f"{path}[{name}]", "KTHENA-GANG", message, "Lower it.", least[name], WEBHOOK)

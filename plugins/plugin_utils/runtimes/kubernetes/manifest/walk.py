@@ -1,13 +1,15 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small notation for the fields of Kubernetes objects, and what a value has that its shape does not allow."""
+"""What an object has that the fields of its kind, in ``fields.yml``, do not allow."""
 
 from __future__ import annotations
 
+import pathlib
 import re
 import typing as t
-from dataclasses import dataclass
+
+import yaml
 
 from .....module_utils.kubernetes.quantity import is_quantity
 from ....description.findings import Finding, nearest
@@ -17,66 +19,23 @@ SILENT = "validation of pods; a ModelServing with such a template is accepted, a
 REFUSED = "The cluster refuses the object, so nothing of it is deployed."
 NO_PODS = "The cluster accepts the object and never creates its pods; only the controller's log reports it."
 WORD = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """One value; ``expected`` describes what ``fits``."""
-
-    expected: str
-    fits: t.Callable[[t.Any], bool]
-    choices: tuple[str, ...] = ()
-    longest: int | None = None
-
-
-@dataclass(frozen=True)
-class Struct:
-    """A mapping with known fields; every other field is refused, as the server's strict decoding does."""
-
-    fields: dict[str, t.Any]
-    required: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Mapping:
-    """A mapping with free keys."""
-
-    value: t.Any
-
-
-@dataclass(frozen=True)
-class Sequence:
-    """A list; ``key`` is the field that identifies its items."""
-
-    item: t.Any
-    key: str = ""
-    least: int = 0
-    most: int | None = None
-
-
-Shape = Scalar | Struct | Mapping | Sequence
+VERSIONS = ("v0.4.0", "v1.0.0", "main")  # of Kthena, oldest first
+FIELDS = yaml.safe_load((pathlib.Path(__file__).parent / "fields.yml").read_text(encoding="utf-8"))
+KEY = re.compile(r"(?P<name>\w+)(?P<required>!(?P<before><?)(?P<limit>[\w.]*))?(@(?P<since>[\w.]+))?")
 
 
 def _is_whole(value: t.Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-ANY = Scalar("anything", lambda value: True)
-BOOL = Scalar("true or false", lambda value: isinstance(value, bool))
-STR = Scalar("a string", lambda value: isinstance(value, str))
-INT = Scalar("a whole number", lambda value: _is_whole(value) or (isinstance(value, float) and value.is_integer()))
-INT_OR_STR = Scalar("a whole number or a string", lambda value: _is_whole(value) or isinstance(value, str))
-QUANTITY = Scalar("a quantity such as 8, 500m or 350Gi", is_quantity)
-
-
-def struct(required: str = "", left: str = "", **fields: Shape) -> Struct:
-    """A struct; ``required`` lists its required fields, ``left`` those whose content is left to the server."""
-    return Struct({**dict.fromkeys((*required.split(), *left.split()), ANY), **fields}, tuple(required.split()))
-
-
-def text(choices: str = "", longest: int | None = None) -> Scalar:
-    """A string; ``choices`` are separated by spaces."""
-    return Scalar(STR.expected, STR.fits, tuple(choices.split()), longest)
+TYPES: dict[str, tuple[str, t.Callable[[t.Any], bool]]] = {
+    "any": ("anything", lambda value: True),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
+    "int": ("a whole number", lambda value: _is_whole(value) or (isinstance(value, float) and value.is_integer())),
+    "int or string": ("a whole number or a string", lambda value: _is_whole(value) or isinstance(value, str)),
+    "quantity": ("a quantity such as 8, 500m or 350Gi", is_quantity),
+    "string": ("a string", lambda value: isinstance(value, str)),
+}
 
 
 def is_subdomain(name: str) -> bool:
@@ -105,55 +64,71 @@ def mappings(value: t.Any) -> list[t.Mapping[str, t.Any]]:
     return [mapping(item) for item in value] if isinstance(value, (list, tuple)) else []
 
 
-def walk(shape: t.Any, value: t.Any, path: str) -> t.Iterator[Finding]:
-    """All violations below ``path``."""
-    if isinstance(shape, Scalar):
+def fields(shape: t.Mapping[str, t.Any], version: str) -> dict[str, tuple[t.Any, bool]]:
+    """``{name: (shape, whether it is required)}`` of a mapping's fields in a version of Kthena."""
+    found: dict[str, tuple[t.Any, bool]] = {name: ("any", False) for name in shape.get("_", "").split()}
+    for key in shape:
+        parts, place = KEY.fullmatch(key), VERSIONS.index(version)
+        if parts and key != "_" and place >= VERSIONS.index(parts["since"] or VERSIONS[0]):
+            is_late = place >= VERSIONS.index(parts["limit"] or VERSIONS[0])
+            found[parts["name"]] = (shape[key], bool(parts["required"]) and is_late != bool(parts["before"]))
+    return found
+
+
+def walk(shape: t.Any, value: t.Any, path: str, version: str = VERSIONS[-1]) -> t.Iterator[Finding]:
+    """All violations below ``path``; ``shape`` is a part of ``fields.yml``, which describes the notation."""
+    if isinstance(shape, str):
         yield from _scalar(shape, value, path)
-    elif isinstance(shape, Sequence):
+    elif "list" in shape:
         if isinstance(value, (list, tuple)):
-            yield from _sequence(shape, value, path)
+            yield from _sequence(shape, value, path, version)
         else:
             yield violation(path, "K8S-TYPE", f"expected a list, not {value!r:.40}", value=value)
     elif not isinstance(value, t.Mapping):
         yield violation(path, "K8S-TYPE", f"expected a mapping, not {value!r:.40}", value=value)
-    elif isinstance(shape, Mapping):
+    elif "*" in shape:
         for key in value:
-            yield from walk(shape.value, value[key], f"{path}[{key}]")
+            yield from walk(shape["*"], value[key], f"{path}[{key}]", version)
     else:
-        yield from _struct(shape, value, path)
+        yield from _struct(fields(shape, version), value, path, version)
 
 
-def _struct(shape: Struct, value: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
+def _struct(known: dict[str, tuple[t.Any, bool]], value: t.Any, path: str, version: str) -> t.Iterator[Finding]:
+    """A mapping with known fields; every other field is refused, as the server's strict decoding does."""
     for key in value:
-        if key not in shape.fields:
-            hint = f"{nearest(str(key), shape.fields)}Known fields: {', '.join(sorted(shape.fields))}."
+        if key not in known:
+            hint = f"{nearest(str(key), known)}Known fields: {', '.join(sorted(known))}."
             yield violation(f"{path}.{key}", "K8S-FIELD", f"unknown field '{key}' in this version of the API", hint)
         elif value[key] is not None:
-            yield from walk(shape.fields[key], value[key], f"{path}.{key}")
-    for key in shape.required:
-        if value.get(key) is None:
+            yield from walk(known[key][0], value[key], f"{path}.{key}", version)
+    for key in known:
+        if known[key][1] and value.get(key) is None:
             yield violation(f"{path}.{key}", "K8S-REQUIRED", f"the required field {key} is missing", "Set it.")
 
 
-def _sequence(shape: Sequence, value: t.Sequence[t.Any], path: str) -> t.Iterator[Finding]:
-    if len(value) < shape.least or (shape.most is not None and len(value) > shape.most):
-        span = f"at least {shape.least}" if len(value) < shape.least else f"at most {shape.most}"
+def _sequence(shape: t.Any, value: t.Sequence[t.Any], path: str, version: str) -> t.Iterator[Finding]:
+    least, most = shape.get("least", 0), shape.get("most", len(value))
+    if not least <= len(value) <= most:
+        span = f"at least {least}" if len(value) < least else f"at most {most}"
         yield violation(path, "K8S-COUNT", f"the list has {len(value)} items; it must have {span}")
     seen: list[t.Any] = []
     for index, item in enumerate(value):
-        yield from walk(shape.item, item, f"{path}[{index}]")
-        mark = mapping(item).get(shape.key)
+        yield from walk(shape["list"], item, f"{path}[{index}]", version)
+        mark = mapping(item).get(shape.get("key"))
         if mark is not None and mark in seen:
-            yield violation(f"{path}[{index}]", "K8S-TWIN", f"a previous item has the same {shape.key}", value=mark)
+            yield violation(f"{path}[{index}]", "K8S-TWIN", f"a previous item has the same {shape['key']}", value=mark)
         seen.append(mark)
 
 
-def _scalar(shape: Scalar, value: t.Any, path: str) -> t.Iterator[Finding]:
-    if not shape.fits(value):
-        fix = "Write it without quotes." if shape is INT and str(value).lstrip("-").isdigit() else ""
-        yield violation(path, "K8S-TYPE", f"expected {shape.expected}, not {value!r:.40}", fix, value)
-    elif shape.choices and value not in shape.choices:
-        known = f"{nearest(value, shape.choices)}Allowed: {', '.join(shape.choices)}."
+def _scalar(shape: str, value: t.Any, path: str) -> t.Iterator[Finding]:
+    name, dummy, longest = shape.partition(" <= ")
+    choices = [] if name in TYPES else name.split(" | ")
+    expected, fits = TYPES["string" if choices else name]
+    if not fits(value):
+        fix = "Write it without quotes." if name == "int" and str(value).lstrip("-").isdigit() else ""
+        yield violation(path, "K8S-TYPE", f"expected {expected}, not {value!r:.40}", fix, value)
+    elif choices and value not in choices:
+        known = f"{nearest(value, choices)}Allowed: {', '.join(choices)}."
         yield violation(path, "K8S-CHOICE", f"{value!r} is not supported", known, value)
-    elif shape.longest is not None and len(value) > shape.longest:
-        yield violation(path, "K8S-LENGTH", f"must not be longer than {shape.longest} characters", "Shorten it.", value)
+    elif longest and len(value) > int(longest):
+        yield violation(path, "K8S-LENGTH", f"must not be longer than {longest} characters", "Shorten it.", value)
