@@ -16,6 +16,8 @@ import jinja2
 import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.filter.linked import linked
+from ansible_collections.ascend.inference.plugins.module_utils.firewall.backends import UNIT
+from ansible_collections.ascend.inference.plugins.module_utils.host.tuning_unit import unit_text
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.collector import (
     collector_files,
     log_files,
@@ -50,6 +52,8 @@ CASES = [
 ] + [("ha", {}, "etcd"), ("pooled", {}, "colocated")]
 # Timers that run as root: the files of one, and how much it may leave open. The vendor's tools need the devices of NPUs.
 TIMERS = {"npu": (collector_files, "engine"), "logs": (log_files, "other"), "proxies": (proxy_files, "other")}
+# Units that run once, at boot: their text, and how much they may leave open. That of tuning writes settings of the kernel.
+ONCE = {"firewall": 2.0, "tuning": 2.5}
 IDS = [f"{name}-{kind}" for name, _changes, kind in CASES]
 
 
@@ -96,6 +100,18 @@ def timer(folder, kind):
     return path
 
 
+def once(folder, kind):
+    """Write a unit that runs once at boot; returns its file."""
+    path = folder / f"ascend-inference-{kind}.service"
+    addresses = {"0000:c1:00.0": ["0-7", "8-15"]}
+    texts = {
+        "firewall": UNIT.format(deployment="a", nft="/usr/sbin/nft", script="/etc/x/a.nft", table="ascend_inference_a"),
+        "tuning": unit_text({"/proc/sys/kernel/numa_balancing": "0"}, addresses),
+    }
+    path.write_text(texts[kind])
+    return path
+
+
 def exposure(path):
     """(how much systemd finds open in a unit, of 10, its table)."""
     argv = ["systemd-analyze", "security", "--offline=yes", "--no-pager", str(path)]
@@ -120,6 +136,24 @@ def test_little_is_left_open_to_what_a_timer_starts_as_root(tmp_path, kind):
     assert found <= MOST[TIMERS[kind][1]], table
 
 
+@analyze
+@pytest.mark.parametrize("kind", ONCE)
+def test_little_is_left_open_to_what_runs_once_as_root(tmp_path, kind):
+    found, table = exposure(once(tmp_path, kind))
+    assert found <= ONCE[kind], table
+
+
+def test_what_runs_once_keeps_what_it_needs(tmp_path):
+    """Another network or IPC namespace has settings and filters of its own; those of /proc and /sys have to stay writable for tuning."""
+    firewall, tuning = (once(tmp_path, kind) for kind in ("firewall", "tuning"))
+    for path in (firewall, tuning):
+        names = ("PrivateNetwork", "PrivateIPC", "PrivateUsers", "ProcSubset", "DynamicUser", "User")
+        assert not [name for name in names if values(path, name)]
+    assert values(firewall, "CapabilityBoundingSet") == ["CAP_NET_ADMIN"]
+    assert "AF_NETLINK" in values(firewall, "RestrictAddressFamilies")[0]
+    assert not values(tuning, "ProtectKernelTunables") and values(tuning, "CapabilityBoundingSet") == ["CAP_SYS_ADMIN"]
+
+
 def test_the_vendors_tools_see_devices_and_processes(tmp_path):
     """ProtectClock implies a list of devices (DeviceAllow), which would hide those of the NPUs."""
     path = timer(tmp_path, "npu")
@@ -130,9 +164,10 @@ def test_the_vendors_tools_see_devices_and_processes(tmp_path):
 
 
 @analyze
-@pytest.mark.parametrize("kind", [*TIMERS, *CASES], ids=[*TIMERS, *IDS])
+@pytest.mark.parametrize("kind", [*ONCE, *TIMERS, *CASES], ids=[*ONCE, *TIMERS, *IDS])
 def test_systemd_reads_every_line(tmp_path, kind):
-    path = timer(tmp_path, kind) if isinstance(kind, str) else unit(tmp_path, *kind)[0]
+    made = {**dict.fromkeys(ONCE, once), **dict.fromkeys(TIMERS, timer)}
+    path = made[kind](tmp_path, kind) if isinstance(kind, str) else unit(tmp_path, *kind)[0]
     path.write_text(re.sub(r"^ExecStart=.*$", "ExecStart=/bin/true", path.read_text(), flags=re.M))
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True, check=False

@@ -34,6 +34,31 @@ RemainAfterExit=yes
 ExecStart={nft} -f {script}
 ExecReload={nft} -f {script}
 ExecStop=-{nft} delete table inet {table}
+# nft asks the kernel over netlink and reads the script; the network must be the host's own.
+CapabilityBoundingSet=CAP_NET_ADMIN
+NoNewPrivileges=true
+PrivateDevices=true
+ProtectSystem=strict
+ProtectHome=true
+ProtectHostname=true
+ProtectClock=true
+ProtectProc=invisible
+ProtectKernelTunables=true
+ProtectKernelLogs=true
+ProtectKernelModules=true
+ProtectControlGroups=true
+RestrictAddressFamilies=AF_NETLINK AF_UNIX
+RestrictNamespaces=true
+RestrictRealtime=true
+RestrictSUIDSGID=true
+LockPersonality=true
+MemoryDenyWriteExecute=true
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+IPAddressDeny=any
+UMask=0077
 
 [Install]
 WantedBy=multi-user.target nftables.service

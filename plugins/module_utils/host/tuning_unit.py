@@ -18,6 +18,31 @@ Before=multi-user.target
 Type=oneshot
 RemainAfterExit=yes
 {lines}
+# It writes below /proc/sys, /proc/irq and /sys, as root; CAP_SYS_ADMIN is what the kernel asks for NUMA balancing. Network and IPC settings are those
+# of a namespace, so it must be in the host's.
+CapabilityBoundingSet=CAP_SYS_ADMIN
+NoNewPrivileges=true
+PrivateDevices=true
+ProtectSystem=strict
+ProtectHome=true
+ProtectHostname=true
+ProtectClock=true
+ProtectProc=invisible
+ProtectKernelLogs=true
+ProtectKernelModules=true
+ProtectControlGroups=true
+RestrictAddressFamilies=AF_UNIX
+RestrictNamespaces=true
+RestrictRealtime=true
+RestrictSUIDSGID=true
+LockPersonality=true
+MemoryDenyWriteExecute=true
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+IPAddressDeny=any
+UMask=0077
 
 [Install]
 WantedBy=multi-user.target
