@@ -136,6 +136,11 @@ plan_digest:
   description: Digest of the plan that was applied last; empty if none was.
   returned: success and O(query_services)
   type: str
+exposure:
+  description: Conditions of security advisories that the plan meets.
+  returned: success and O(query_services)
+  type: list
+  elements: str
 logs:
   description: Contents of the logs, by service, as M(ascend.inference.service_log) returns them.
   returned: success and O(logs_since)

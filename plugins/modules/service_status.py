@@ -80,6 +80,9 @@ services:
     version:
       description: The version that the service reports.
       type: str
+    installed:
+      description: Of an engine the version of vLLM in its environment, in a container the one of the plan; empty for others.
+      type: str
     requests:
       description: Requests V(done) since its start, V(running) and V(waiting); null without a counter.
       type: dict
@@ -107,6 +110,7 @@ services:
       since: 1795243174.0
       restarts: 0
       version: 0.23.0
+      installed: 0.23.0
       requests: {done: 8, running: 0, waiting: 0}
       kv: {prompt_tokens: 2751, local_compute: 649, local_cache_hit: 0, external_kv_transfer: 2102}
       digests: {running: 5a2e, deployed: 5a2e, planned: 5a2e}
@@ -128,6 +132,12 @@ plan_digest:
   returned: always
   type: str
   sample: 6c48
+exposure:
+  description: Conditions of security advisories that the deployed plan meets; null without one, or if an older version wrote it.
+  returned: always
+  type: list
+  elements: str
+  sample: [always, images]
 """
 
 import os
@@ -220,7 +230,7 @@ def main():
     plan, problem = deployed(params["directory"])
     unreadable = not plan and os.path.lexists(os.path.join(params["directory"], PLAN))
     found = question(plan, params["host"]) if plan else None
-    nothing = {"services": [], "unreadable": unreadable, "plan_digest": ""}
+    nothing = {"services": [], "unreadable": unreadable, "plan_digest": "", "exposure": None}
     if not found and not params["planned"]:
         module.exit_json(changed=False, findings=[no_plan(problem, unreadable)], **nothing)
     known = found or params["planned"]
@@ -233,7 +243,8 @@ def main():
     if problem:
         findings.insert(0, no_plan(problem, unreadable))
     digest = plan["digest"] if plan else ""
-    module.exit_json(changed=False, services=rows, findings=findings, unreadable=unreadable, plan_digest=digest)
+    told = {"unreadable": unreadable, "plan_digest": digest, "exposure": known.get("exposure")}
+    module.exit_json(changed=False, services=rows, findings=findings, **told)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ OTHER = "another revision"  # instead of a digest: no service has it
 
 
 def status(cluster, plan, resolved_plan, running, engines):
-    """``{services, findings, unreadable, plan_digest}``, as the module service_status returns them.
+    """``{services, findings, unreadable, plan_digest, exposure}``, as the module service_status returns them.
 
     ``running`` are all pods of the deployment; ``resolved_plan`` has their addresses.
     """
@@ -37,7 +37,8 @@ def status(cluster, plan, resolved_plan, running, engines):
     if deployed and digest != plan["digest"]:
         deployed = dict(planned, services=[dict(item, digest=OTHER) for item in planned["services"]])
     rows, problems = Host(pods, deployed, planned, ask).look()
-    return {"services": rows, "findings": findings + problems, "unreadable": False, "plan_digest": digest}
+    told = {"unreadable": False, "plan_digest": digest, "exposure": plan.get("exposure")}
+    return {"services": rows, "findings": findings + problems, **told}
 
 
 class Pods:

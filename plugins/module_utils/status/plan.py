@@ -18,15 +18,16 @@ PLAN_VERSION = 4  # format of the plan: the planner writes it, and no other can 
 def status_plan(plan, host):
     """The part of a plan that the module service_status needs for one host.
 
-    ``{deployment, directory, runtime, runtime_settings, digest, services}``; a service has name, kind, unit, digest,
-    digest_file, url and timeout of its health check, base (URL of /metrics and /version; "" without), log, version (expected
-    from /version), links (path of the record of the watch of its links, if it has one) and, by kind, the planned values of its
+    ``{deployment, directory, runtime, runtime_settings, digest, exposure, services}``; ``exposure``: conditions of security advisories
+    that the plan meets, None in a plan of an older version. A service has name, kind, unit, digest, digest_file, url and timeout of its
+    health check, base (URL of /metrics and /version; "" without), log, version (expected from /version), environment (of an engine on a
+    host; "" in a container), links (path of the record of the watch of its links, if it has one) and, by kind, the planned values of its
     counters: ``transfers`` for decode, ``clients`` and ``elected`` (whether it may be a standby) for the master, ``engines`` for a router,
     and ``balancer`` ({socket, backend}) for the balancer.
     """
     services = [_service(plan, service) for service in plan["services"] if service["host"] == host]
     shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "runtime_settings", "digest")}
-    return dict(shared, services=services)
+    return dict(shared, exposure=plan.get("exposure"), services=services)
 
 
 def question(plan, host):
@@ -51,6 +52,7 @@ def _service(plan, service):
         "base": "http://{}:{}".format(service["address"], port) if port and health["url"] else "",
         "log": service["log"],
         "version": plan["software"]["engine"].get("version", "") if engine else "",
+        "environment": _environment(service) if engine and _on_host(plan) else "",
         "transfers": kind == "decode" and verify.get("transfer", {}).get("protocol", "none") != "none",
         "generated": _generated(service["files"]),
         "clients": 0,
@@ -66,6 +68,18 @@ def _service(plan, service):
     if kind == "router":
         found["engines"] = [len(verify.get(role, [])) for role in ("prefill", "decode")]
     return found
+
+
+def _on_host(plan):
+    """Whether the engines' environment is the host's."""
+    facts = plan.get("runtime_facts", {})
+    return not facts.get("contained") and not facts.get("in_cluster")
+
+
+def _environment(service):
+    """The virtual environment of an engine's program."""
+    program = (service.get("argv") or [""])[0]
+    return os.path.dirname(os.path.dirname(program)) if os.path.isabs(program) else ""
 
 
 def _generated(files):

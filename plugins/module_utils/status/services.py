@@ -23,6 +23,7 @@ from ..verify.leader import serves
 from ..verify.metrics import SOURCES, read_metrics
 from . import routers
 from .cause import down, finding, in_loop
+from .installed import installed
 from .plan import running_digest
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -315,6 +316,7 @@ class Host:
             "since": state["since"],
             "restarts": state["restarts"],
             "version": answer["version"],
+            "installed": installed(service.get("environment", "")) or service["version"],
             "requests": requests_of(service["kind"], answer),
             "kv": {
                 **transfers_of(service["kind"], answer["samples"]),

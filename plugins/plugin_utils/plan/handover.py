@@ -32,6 +32,7 @@ OF_THE_WHOLE = (
     "placement",
     "verify",
     "findings",
+    "exposure",
     "kubernetes",
     "members",
     "balancer",

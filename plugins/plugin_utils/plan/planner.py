@@ -37,6 +37,7 @@ from .revision import revision_of
 from .routers.registry import flavour_of, unknown_flavour
 from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
+from .rules.security import exposure
 from .service import Service, digest
 from .store_hosts import store_hosts
 
@@ -91,10 +92,10 @@ def _launch_plan(
         certain = _certain(variables, inventory, {conflict.path for conflict in conflicts})
         paths = {finding.path for finding in unreadable}
         raise refused([*unreadable, *(finding for finding in certain if finding.path not in paths)])
-    context, services, findings = _judged(description, hosts, deployed)
+    context, services, findings, case = _judged(description, hosts, deployed)
     if any(finding.severity == "error" for finding in findings):
         raise refused(findings)
-    plan = _plan(context, services, findings)
+    plan = _plan(context, services, findings, exposure(case) if case else [])
     return {**plan, "recipe": origin_} if origin_ else plan
 
 
@@ -129,16 +130,17 @@ def _certain(variables: t.Mapping[str, t.Any], inventory: Inventory, disputed: t
 
 def _judged(
     description: Description, hosts: dict[str, Host], deployed: Record | None = None
-) -> tuple[Context, tuple[Service, ...], list[Finding]]:
-    """The placed deployment, its services, and all findings."""
+) -> tuple[Context, tuple[Service, ...], list[Finding], Case | None]:
+    """The placed deployment, its services, all findings, and what the rules judged, None if nothing was placed."""
     description, hosts = runtime(description.runtime).hosts(description, hosts)
     context, findings = _place(description, hosts, deployed)
     if any(finding.id.startswith("PLACE-") for finding in findings):
         findings += _errors_of_settings(description, hosts)
     if findings and not context.instances:
-        return context, (), findings
+        return context, (), findings, None
     services = tuple(sorted(_services(context), key=lambda service: (service.start.stage, natural(service.name))))
-    return context, services, findings + judge(Case(context, services), RULES, description.rules_ignore)
+    case = Case(context, services)
+    return context, services, findings + judge(case, RULES, description.rules_ignore), case
 
 
 def _errors_of_settings(description: Description, hosts: dict[str, Host]) -> list[Finding]:
@@ -227,7 +229,9 @@ def _services(context: Context) -> list[Service]:
     return context.runtime.finish(context, services)
 
 
-def _plan(context: Context, services: tuple[Service, ...], findings: list[Finding]) -> dict[str, t.Any]:
+def _plan(
+    context: Context, services: tuple[Service, ...], findings: list[Finding], exposed: list[str]
+) -> dict[str, t.Any]:
     description = context.description
     plan: dict[str, t.Any] = {
         "plan_version": PLAN_VERSION,
@@ -252,6 +256,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "services": [service.as_dict() for service in services],
         "verify": verify_section(context, services),
         "findings": [finding.as_dict() for finding in findings],
+        "exposure": exposed,
     }
     plan["revision"] = revision_of(plan)
     plan.update(firewall_section(context, services))

@@ -12,8 +12,10 @@ import typing as t
 from ...module_utils.kubernetes.quantity import quantity
 from ...module_utils.status.routers import out_of_service
 from ..hosts.connection import OTHER, cause, in_one_line
+from ..releases.advisories import ADVISORIES, CONDITIONS, Advisory
 
 Report = dict[str, t.Any]
+ENGINES = ("prefill", "decode", "colocated", "encode")
 CLUSTER = "cluster"  # stands for a host in the results of a deployment in pods
 HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
 
@@ -49,14 +51,43 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         "services": services,
         "hosts": hosts,
         "findings": findings,
-        "advisories": _advisories(planned),
+        "advisories": _advisories(services, results, planned),
     }
 
 
-def _advisories(planned: t.Any) -> list[str]:
-    """Security advisories for the plan's release and settings. They were known at planning, so the status does not fail because of them."""
-    found = (planned or {}).get("findings", [])
-    return [f"{item['problem']}. {item['fix']}" for item in found if item["id"] == "ADVISORY"]
+def _advisories(
+    services: t.Sequence[Report], results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any
+) -> list[str]:
+    """Security advisories for what is deployed: the versions that run and that are installed, and the settings of the deployed plan.
+
+    A plan of an older version does not tell its settings; then those of today's inventory stand for them. Nothing that is deployed
+    changes by an advisory, so the status does not fail because of them.
+    """
+    affected: dict[tuple[int, str], set[str]] = {}
+    for row in services:
+        exposed = _exposure(results.get(row["host"], {}), planned) if row["kind"] in ENGINES else ()
+        for version in sorted({row["version"], row.get("installed", "")} - {""}):
+            for number, item in enumerate(ADVISORIES):
+                if item.when in exposed and item.affects(version):
+                    affected.setdefault((number, version), set()).add(row["service"])
+    return [
+        _advisory(ADVISORIES[number], version, sorted(affected[number, version]))
+        for number, version in sorted(affected)
+    ]
+
+
+def _exposure(result: t.Mapping[str, t.Any], planned: t.Any) -> t.Collection[str]:
+    """The conditions that a host's engines meet."""
+    known = result.get("exposure")
+    return known if known is not None else (planned or {}).get("exposure", ["always"])
+
+
+def _advisory(item: Advisory, version: str, names: t.Sequence[str]) -> str:
+    score = f" (CVSS {item.score})" if item.score else ""
+    return (
+        f"vLLM {version} of {', '.join(names)} has {item.id}{score}, fixed in vLLM {item.fixed}: {item.effect}; {CONDITIONS[item.when]}. "
+        "Fix: run upgrade with a release that has the fixed version; plan names the nearest"
+    )
 
 
 def _problem(result: t.Mapping[str, t.Any]) -> str:

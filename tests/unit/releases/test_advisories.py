@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import status_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.security import EXPOSED
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import advisories
@@ -86,6 +87,10 @@ def test_the_nearest_fixed_release_is_a_final_one_where_there_is_one(monkeypatch
 )
 def test_a_plan_names_the_advisories_that_its_settings_are_exposed_to(name, changes, ids):
     assert named(name, changes) == ids
+    plan = launch_plan(*family(name, changes))
+    version = plan["software"]["engine"]["version"]
+    assert {item.id for item in advisories.ADVISORIES if item.when in plan["exposure"] and item.affects(version)} == ids
+    assert status_plan(plan, plan["hosts"][0]["name"])["exposure"] == plan["exposure"]
 
 
 def test_the_finding_says_which_release_has_the_fix():

@@ -66,6 +66,11 @@ def advisory(case: Case) -> t.Iterator[Finding]:
             yield Finding.at("inference_release", release.name, f"{release.name} has {problem}", fix)
 
 
+def exposure(case: Case) -> list[str]:
+    """The conditions of advisories that an engine of the plan meets. With them advisories can be judged that are published after the plan."""
+    return sorted(name for name, met in EXPOSED.items() if any(met(case, view) for view in case.engine_views))
+
+
 @RULES.rule(
     "SECRET-FORM",
     "Write text without blanks; several client_keys are separated by one blank.",

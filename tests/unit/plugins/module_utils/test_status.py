@@ -353,7 +353,8 @@ def test_unexpected_ends_of_this_supervisord_only():
 
 
 def test_units(tmp_path):
-    (tmp_path / "x-old.service").write_text("[Unit]\nPartOf=x.target\n")
+    (tmp_path / "x-old.service").write_text("# Written by ascend.inference.\n[Unit]\nPartOf=x.target\n")
+    (tmp_path / "exporter.service").write_text("[Unit]\nPartOf=x.target\n")  # the site's
     asked = []
 
     def run(argv, timeout=60):
@@ -467,3 +468,38 @@ def test_a_watch_of_links_is_missing_once_it_is_late(monkeypatch, seen, started,
     texts = list(services._links(service, {"state": "running", "since": 1000.0 - started}, 1000.0))
     assert ["has no watch of its links" in text for text in texts] == [True] * dead
     assert list(services._links(service, {"state": "stopped", "since": 0}, 1000.0)) == []
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        (["vllm-0.13.0.dist-info"], "0.13.0"),
+        (["vllm-0.13.0+empty.dist-info", "vllm_ascend-0.13.0.dist-info", "vllm"], "0.13.0+empty"),
+        (
+            ["vllm-0.13.0.dist-info", "vllm-0.14.0.dist-info"],
+            "0.32.0",
+        ),  # which one it is, nobody knows: that of the plan
+        ([], "0.32.0"),
+    ],
+)
+def test_the_installed_version_is_that_of_the_environment(tmp_path, folders, expected):
+    for name in folders:
+        (tmp_path / "lib/python3.11/site-packages" / name).mkdir(parents=True)
+    made = plan()
+    made["services"][0]["argv"] = [str(tmp_path / "bin/vllm"), "serve"]
+    rows, _problems = Host(
+        Silent(), status_plan(made, "n1"), None, get=lambda *asked: Reply(0, "", 0.0, "refused")
+    ).look()
+    assert [(row["version"], row["installed"]) for row in rows] == [("", expected), ("", ""), ("", "0.32.0")]
+    in_container = status_plan({**made, "runtime_facts": {"contained": True}}, "n1")
+    assert in_container["services"][0]["environment"] == ""
+
+
+class Silent:
+    """A runtime that has nothing."""
+
+    def states(self, _services):
+        return {}
+
+    def log(self, _service, _lines):
+        return ""

@@ -5,6 +5,11 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.advisories import Advisory
+from ansible_collections.ascend.inference.plugins.plugin_utils.views import status_table as views
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.status_table import status_report, status_table
 
 
@@ -66,16 +71,52 @@ def test_a_restarted_service_works_and_is_a_finding():
     assert not status_report("x", {"n1": result(row(state="exited"))})["working"]
 
 
-def test_advisories_of_the_plan_are_named_and_no_reason_to_fail():
-    findings = [
-        {"id": "ADVISORY", "problem": "0.13.0 has CVE-1", "fix": "Set it."},
-        {"id": "OTHER", "problem": "x", "fix": ""},
+KNOWN = (
+    Advisory("CVE-1", "0.10", "0.14", "8.8", "always", "code runs"),
+    Advisory("CVE-2", "0.10", "0.14", "", "images", "an image"),
+    Advisory("CVE-3", "0.1", "0.2", "", "always", "old"),
+)
+OLDER = {
+    "services": [],
+    "findings": [{"id": "ADVISORY", "problem": "of today's inventory", "fix": "Set it."}],
+    "exposure": ["images"],
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "installed", "exposure", "planned", "ids"),
+    [
+        ("0.13.0", "0.13.0", ["always"], OLDER, ["CVE-1"]),  # of the deployed plan, whatever the inventory plans today
+        ("0.13.0", "0.13.0", ["always"], None, ["CVE-1"]),  # and if it cannot be planned
+        ("0.13.0", "0.13.0", ["always", "images"], OLDER, ["CVE-1", "CVE-2"]),
+        ("0.13.0", "0.13.0", [], OLDER, []),
+        ("0.14.0", "0.14.0", ["always"], OLDER, []),
+        ("", "0.13.0", ["always"], OLDER, ["CVE-1"]),  # it does not run
+        ("0.13.0", "0.14.0", ["always"], OLDER, ["CVE-1"]),  # it was not restarted after the installation
+        ("0.14.0", "0.13.0", ["always"], OLDER, ["CVE-1"]),  # its next start
+        ("0.13.0", "0.12.0", ["always"], OLDER, ["CVE-1", "CVE-1"]),
+        ("0.13.0", "0.13.0", None, OLDER, ["CVE-2"]),  # a plan of an older version
+        ("0.13.0", "0.13.0", None, None, ["CVE-1"]),
+        ("a branch", "", ["always"], None, []),
+    ],
+)
+def test_advisories_are_those_of_what_is_deployed(monkeypatch, version, installed, exposure, planned, ids):
+    monkeypatch.setattr(views, "ADVISORIES", KNOWN)
+    report = status_report("x", {"n1": result(row(version=version, installed=installed), exposure=exposure)}, planned)
+    assert report["healthy"], "nothing that is deployed changes by an advisory"
+    assert [re.search(r"has (CVE-\d)", text)[1] for text in report["advisories"]] == ids
+
+
+def test_an_advisory_is_named_once_with_the_engines_that_have_it(monkeypatch):
+    monkeypatch.setattr(views, "ADVISORIES", KNOWN)
+    rows = [row(name, version="0.13.0") for name in ("decode-1", "decode-0")] + [
+        row("router", kind="router", version="0.13.0")
     ]
-    report = status_report(
-        "x", {"n1": result(row())}, {"services": [], "runtime_facts": {"in_cluster": False}, "findings": findings}
+    report = status_report("x", {"n1": result(*rows, exposure=["always"])})
+    assert status_table(report)[-1] == (
+        "security advisory: vLLM 0.13.0 of decode-0, decode-1 has CVE-1 (CVSS 8.8), fixed in vLLM 0.14: code runs; every deployment is exposed. "
+        "Fix: run upgrade with a release that has the fixed version; plan names the nearest"
     )
-    assert report["healthy"] and report["advisories"] == ["0.13.0 has CVE-1. Set it."]
-    assert status_table(report)[3:] == ["", "security advisory: 0.13.0 has CVE-1. Set it."]
 
 
 def test_findings_and_logs_follow_the_table():
