@@ -13,20 +13,37 @@ engine that leaves meanwhile is not added.
 """
 import json
 import sys
+import threading
 import time
 import urllib.request
 
-opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Where another address answers, the engine does not."""
+
+    def redirect_request(self, *unused):
+        return None
+
+
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
 
 
 def ask(url, payload=None):
-    """Whether the URL answers 200 within 5 s."""
+    """Whether the URL answers 200 within 5 s. In a thread: the timeout of a socket starts anew with every byte of an answer without end."""
+    good = []
+    worker = threading.Thread(target=exchange, args=(url, payload, good), daemon=True)
+    worker.start()
+    worker.join(5)
+    return bool(good)
+
+
+def exchange(url, payload, good):
     data = None if payload is None else json.dumps(payload).encode()
     try:
         with opener.open(urllib.request.Request(url, data, {"Content-Type": "application/json"}), timeout=5) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
+            good += [True] if answer.status == 200 else []
+    except Exception:  # whatever an engine sends
+        pass
 
 
 def missing(path, added):

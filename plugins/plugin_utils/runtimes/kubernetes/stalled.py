@@ -25,6 +25,7 @@ import typing as t
 STALLED = 3
 TIMEOUT = 10.0  # seconds for an answer to /metrics, and for one to the request
 LONGEST = 25  # seconds of the whole probe; the node would count a longer one as failed
+MOST = 16 * 2**20  # bytes of an answer; metrics have less than 1 MiB
 MOST_GAP = 150.0  # seconds; the probes between are missing, and whatever ran then may have ended
 SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)")
 
@@ -81,7 +82,7 @@ def metrics(address: str, port: int) -> str:
         connection = http.client.HTTPConnection(address, port, timeout=TIMEOUT)
         connection.request("GET", "/metrics")
         answer = connection.getresponse()
-        return answer.read().decode("utf-8", "replace") if answer.status == 200 else ""
+        return answer.read(MOST).decode("utf-8", "replace") if answer.status == 200 else ""
     except (OSError, http.client.HTTPException):
         return ""
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -110,7 +111,8 @@ def test_single_engines_keep_the_plain_router_and_addresses_with_colons_have_no_
 
 
 def test_the_program_adds_each_engine_once_it_answers(tmp_path):
-    added, asked = [], {}
+    """Others do not wait for an engine that sends a header without an end, nor is one added in whose place another address answers."""
+    added, asked, hung = [], {}, {"calls": 0, "ended": threading.Event()}
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *unused):
@@ -120,12 +122,26 @@ def test_the_program_adds_each_engine_once_it_answers(tmp_path):
             # engines and router are one server here; the second engine answers at its third question
             name = self.path.split("/")[1]
             asked[name] = asked.get(name, 0) + 1
+            if name == "hung":
+                hung["calls"] += 1
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+                with contextlib.suppress(OSError):
+                    while not hung["ended"].wait(0.2):
+                        self.wfile.write(b"x")
+                return
+            if name == "moved":
+                self.send_response(302)
+                self.send_header("Location", "/first/health")
+                self.end_headers()
+                return
             self.send_response(200 if name != "second" or asked[name] >= 3 else 503)
             self.end_headers()
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             added.append((self.path, body))
+            if len(added) == 2:  # the file is read in every round
+                (tmp_path / "members.json").write_text(json.dumps({"model": "m", "members": []}))
             self.send_response(200)
             self.end_headers()
 
@@ -133,10 +149,13 @@ def test_the_program_adds_each_engine_once_it_answers(tmp_path):
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     base = f"http://127.0.0.1:{server.server_port}"
     members = [{"url": f"{base}/{name}", "worker_type": "decode"} for name in ("first", "second")]
-    (tmp_path / "members.json").write_text(json.dumps({"model": "m", "members": members}))
-    (tmp_path / "join.py").write_text(PROGRAM)
+    odd = [{"url": f"{base}/{name}", "worker_type": "decode"} for name in ("hung", "moved")]
+    (tmp_path / "members.json").write_text(json.dumps({"model": "m", "members": odd + members}))
+    (tmp_path / "join.py").write_text(PROGRAM.replace("worker.join(5)", "worker.join(0.5)"))
     argv = [sys.executable, str(tmp_path / "join.py"), f"{base}/router", str(tmp_path / "members.json")]
     subprocess.run(argv, check=True, timeout=60)
+    assert hung["calls"]
+    hung["ended"].set()
     server.shutdown()
     server.server_close()
     assert added == [("/router/workers", {**member, "model_id": "m"}) for member in members]

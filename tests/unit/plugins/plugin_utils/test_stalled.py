@@ -120,6 +120,11 @@ def test_a_token_or_a_step_begins_the_time_anew(probe, name):
     assert probe(1200) == stalled.STALLED
 
 
+def test_metrics_without_an_end_are_read_to_a_bound(probe, monkeypatch):
+    monkeypatch.setattr(stalled, "MOST", 10)
+    assert len(stalled.metrics("127.0.0.1", int(stalled.sys.argv[2]))) == 10
+
+
 def test_an_engine_without_requests_lives(probe):
     Engine.values = {"running": 0.0}
     assert looks(probe, *range(0, 1500, 60)) == [0] * 25
