@@ -182,6 +182,14 @@ def main():
         module.fail_json(msg=f"Firewall: {visible(str(error))}")
 
 
+def is_record(text):
+    """Whether a text is a record as this module writes it."""
+    try:
+        return sorted(json.loads(text)) == ["peers", "ports"]
+    except (ValueError, TypeError):
+        return False
+
+
 def backend_of(host, wanted):
     """The program that filters."""
     if wanted != "auto":
@@ -198,9 +206,9 @@ def apply(module, host, policy, chosen, result):
         if found:
             raise FirewallError("; ".join(found))
     record = json.dumps(policy.record()) + "\n" if policy else ""
-    note = Files({os.path.join(directory, deployment + ".json"): record})
+    note = Files({os.path.join(directory, deployment + ".json"): record}, lambda _path, text: is_record(text))
     backends = [
-        Nftables(host, deployment, policy if chosen == "nftables" else None),
+        Nftables(host, deployment, policy if chosen == "nftables" else None, bool(note.proven)),
         Firewalld(host, deployment, policy if chosen == "firewalld" else None),
     ]
     for backend in backends:
@@ -213,6 +221,9 @@ def apply(module, host, policy, chosen, result):
             backend.apply()
     if policy and chosen == "nftables" and not host.systemd:
         module.warn("systemd is not running here: the filter of the deployment's ports does not survive a boot")
+    kept = [path for files in [note, *(backend.files for backend in backends)] for path in files.kept]
+    if kept:
+        module.warn(f"Not removed, because this collection did not write it: {', '.join(kept)}")
     diff = note.diff() + [entry for backend in backends for entry in backend.diff()]
     module.exit_json(changed=changed, diff=diff, **result)
 

@@ -166,6 +166,29 @@ def test_other_tables_stay_and_nothing_of_ours_does(namespaces, firewall, tmp_pa
     assert CLUSTER in reached(peer, OUTSIDER)
 
 
+def test_what_others_made_with_our_names_stays(namespaces, firewall, tmp_path):
+    host, _peer = namespaces
+    run(*within(host), "nft", "add table inet ascend_inference_sample_1")
+    (tmp_path / "firewall").mkdir()
+    names = ("firewall/sample-1.nft", "firewall/sample-1.json", "ascend-inference-firewall-sample-1.service")
+    for name in names:
+        (tmp_path / name).write_text("of the site\n")
+    done = firewall(state="absent")
+    assert not done["changed"] and not done.get("failed"), done
+    assert "ascend_inference_sample_1" in run(*within(host), "nft", "list", "ruleset")
+    assert [(tmp_path / name).read_text() for name in names] == ["of the site\n"] * 3
+    assert all(name in str(done["warnings"]) for name in names)
+
+
+def test_the_capability_of_the_unit_is_enough_to_load_the_table(namespaces, firewall, tmp_path):
+    host, _peer = namespaces
+    firewall()
+    before = run(*within(host), *TABLE)
+    confined = ["setpriv", "--bounding-set=-all,+net_admin", "--inh-caps=-all", "--no-new-privs"]
+    run(*within(host), *confined, "nft", "-f", str(tmp_path / "firewall/sample-1.nft"))
+    assert run(*within(host), *TABLE) == before
+
+
 def test_a_connection_that_exists_goes_on(namespaces, firewall):
     """As the one over which Ansible works, if its port is in a planned range."""
     host, peer = namespaces

@@ -15,6 +15,7 @@ import tempfile
 from ..host.kernel_settings import read, write
 from . import firewalld, nftables
 
+MARK = "Written by ascend.inference"  # in each file but address sets, which our policy names, and the record
 UNIT = """# Written by ascend.inference. Do not edit.
 [Unit]
 Description=Firewall of the deployment {deployment} of ascend.inference
@@ -86,11 +87,16 @@ class Host:
 
 
 class Files:
-    """Texts of files as they are and as they should be; an empty text means no file."""
+    """Texts of files as they are and as they should be; an empty text means no file, unless somebody else wrote it: ``kept`` has those.
 
-    def __init__(self, wanted):
-        self.after = dict(wanted)
+    ``ours(path, text)`` says whether this collection wrote a file.
+    """
+
+    def __init__(self, wanted, ours=lambda path, text: MARK in text):
         self.before = {path: read(path) for path in wanted}
+        self.proven = [path for path, text in self.before.items() if text and ours(path, text)]
+        self.kept = [path for path in wanted if self.before[path] and not wanted[path] and path not in self.proven]
+        self.after = {path: self.before[path] if path in self.kept else text for path, text in wanted.items()}
 
     @property
     def differing(self):
@@ -110,9 +116,12 @@ class Files:
 
 
 class Nftables:
-    """A table of our own, loaded at boot by a unit of our own."""
+    """A table of our own, loaded at boot by a unit of our own.
 
-    def __init__(self, host, deployment, policy):
+    ``noted``: whether there is a record of the deployment. Without it and without files of ours a table of this name is somebody else's.
+    """
+
+    def __init__(self, host, deployment, policy, noted=True):
         self.host, self.table = host, nftables.table_name(deployment)
         self.nft = host.find("nft")
         self.unit = f"ascend-inference-firewall-{deployment}.service"
@@ -121,8 +130,9 @@ class Nftables:
         unit = UNIT.format(deployment=deployment, nft=self.nft, script=script, table=self.table) if policy else ""
         self.files = Files({script: self.text, os.path.join(host.units, self.unit): unit})
         self.wanted = nftables.wanted(policy) if policy else []
-        self.live = self._live(bool(policy))
-        self.enabled = os.path.lexists(os.path.join(host.units, "multi-user.target.wants", self.unit))
+        self.ours = bool(policy or noted or self.files.proven)
+        self.live = self._live(bool(policy)) if self.ours else []
+        self.enabled = self.ours and os.path.lexists(os.path.join(host.units, "multi-user.target.wants", self.unit))
 
     def _live(self, needed):
         if not self.nft:
@@ -180,7 +190,9 @@ class Nftables:
                 self.host.must(["systemctl", "daemon-reload"])
                 self.host.must(["systemctl", "enable", "--now", self.unit])
             return
-        if self.host.systemd and (self.enabled or any(self.files.before.values())):
+        if not self.ours:
+            return
+        if self.host.systemd and (self.enabled or self.files.proven):
             self.host.run(["systemctl", "disable", "--now", self.unit])
         if self.nft and self.host.run([self.nft, "list", "table", "inet", self.table])[0] == 0:
             self.host.must([self.nft, "delete", "table", "inet", self.table])
@@ -196,9 +208,16 @@ class Firewalld:
         self.host, self.program = host, host.find("firewall-cmd")
         self.name = firewalld.policy_name(deployment)
         self.wanted = firewalld.files(deployment, policy) if policy else {}
-        paths = {place: "" for place in firewalld.places(deployment)}
+        paths = {
+            place: "" for place in reversed(firewalld.places(deployment))
+        }  # the policy last: it says that the sets are ours
         paths.update(self.wanted)
-        self.files = Files({os.path.join(host.firewalld_directory, path): text for path, text in paths.items()})
+        place = os.path.join(host.firewalld_directory, "policies", self.name + ".xml")
+        proof = MARK in read(place)
+        self.files = Files(
+            {os.path.join(host.firewalld_directory, path): text for path, text in paths.items()},
+            lambda _path, _text: proof,
+        )
         self.running = bool(self.program) and not host.run([self.program, "--state"])[0]
         self.live = self._state([]) if self.running else []
 

@@ -237,3 +237,16 @@ def test_a_policy_that_runs_is_compared_without_its_state():
     running = "ascend-1 (active)\n  priority: -10\n  rich rules:\n\tb\n\ta\n"
     assert firewalld.normal(running) == firewalld.normal("ascend-1\n  priority: -10\n  rich rules:\n\ta\n\tb\n")
     assert firewalld.normal(running) != firewalld.normal("ascend-1\n  priority: -11\n  rich rules:\n\ta\n\tb\n")
+
+
+def test_address_sets_of_others_stay_and_the_policy_that_proves_ours_goes_last(tmp_path):
+    there, _run = host(tmp_path, {})
+    foreign = [tmp_path / "d" / path for path in firewalld.places("sample")[:2]]
+    for path in foreign:
+        path.parent.mkdir(parents=True)
+        path.write_text("<ipset/>\n")
+    kept = backends.Firewalld(there, "sample", None).files
+    assert not kept.differing and sorted(kept.kept) == sorted(map(str, foreign))
+    foreign[0].write_text(firewalld.files("sample", made())[firewalld.places("sample")[0]])
+    gone = backends.Firewalld(there, "sample", None).files
+    assert gone.differing == [str(path) for path in reversed(foreign)] and not gone.kept
