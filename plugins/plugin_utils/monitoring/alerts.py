@@ -300,11 +300,16 @@ ROUTER_ERRORS = Alert(
 ROUTER_WORKER = Alert(
     "RouterLostEngine",
     "critical",
-    ("vllm_router_worker_health{$of} == 0",),
+    (
+        # An engine that is down for Prometheus, too, has an alert of its own.
+        "vllm_router_worker_health{$of} == 0 unless on (deployment, service) "
+        "count by (deployment, service) (vllm_router_worker_health{$of} == 0) <= on (deployment) group_left () "
+        'count by (deployment) (up{$of,job="inference-engine"} == 0)',
+    ),
     60,
     "the router considers it as broken, and sends nothing to it",
-    "The engine does not answer the health check of the router.",
-    "Run status for the engine.",
+    "The engine answers Prometheus, but not the health check of the router. One that answers neither raises EngineDown only.",
+    "Run status for the engine, and check the network between it and the router.",
     needs=("router_metrics",),
     of="worker",
 )
