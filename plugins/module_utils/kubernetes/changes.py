@@ -41,8 +41,8 @@ def earlier(before, manifest, manager, force):
 
 def _owned(value, fields):
     """The part of a value that ``fieldsV1`` names: ``{"f:spec": {"f:replicas": {}}}``; items of a list by key or value."""
-    names = [name for name in fields if name != "."]
-    if not fields or (not names and not isinstance(value, dict)):
+    names = [name for name in fields if name != "."]  # which is the value itself, whatever is in it
+    if not fields or not isinstance(value, (dict, list)):
         return value
     if isinstance(value, list):
         return [_item(item, name, fields[name]) for item in value for name in names if _is_item(item, name)]

@@ -279,7 +279,8 @@ class Deployment:
             found = pods_of(self.cluster, self.plan)
         except (Refused, Unreachable) as error:
             if isinstance(error, Refused) and not error.is_passing():
-                raise
+                text = f"{error}\nAll objects are applied. It is unknown whether they serve: mend it and run site."
+                raise KubernetesProblem(text) from error
             return [str(error)]
         self.engines = found
         return pending_engines(engines) + pending_pods(self.plan, found)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..tools.finding import Finding
 from .capacity import crd_version, node_shortage
+from .kinds import WORKLOAD
 from .manifests import written
 from .names import COMPONENT, address, label
 from .ownership import foreign, is_managed
@@ -45,8 +46,9 @@ def problems(plan, state, options, secrets):
 
 
 def _leaving(plan, state):
-    """Objects that somebody has deleted and that are still there: an apply is accepted, and they go all the same."""
-    planned = [state.live[place] for place in sorted(written(plan)) if place in state.live]
+    """What somebody has deleted and is still there, also the namespace or a kind: an apply is accepted, and it goes all the same."""
+    around = [item for item in (state.namespace, *state.crds.values()) if item]
+    planned = around + [state.live[place] for place in sorted(written(plan)) if place in state.live]
     fix = "Run site again when it is gone. What holds it: the finalizers that kubectl get -o yaml shows."
     return [
         Finding(address(thing), "K8S-LEAVING", "it is being removed", fix)
@@ -93,11 +95,11 @@ def _existing_secret(plan, state):
         return []
     has = (state.secret or {}).get("data") or {}
     where, why = "in namespace {}".format(plan["kubernetes"]["namespace"]), "Pods that refer to it do not start."
-    missing = [key for key in wanted["keys"] if key not in has]
+    missing = [key for key in wanted["keys"] if not has.get(key)]  # an empty key would let everybody in
     if not missing:
         return []
     problem = (
-        f"it does not exist {where}" if state.secret is None else "it lacks the keys {}".format(", ".join(missing))
+        f"it does not exist {where}" if state.secret is None else "it lacks a value of {}".format(", ".join(missing))
     )
     fix = "Create it with the keys {}, or correct inference_kubernetes.secrets.existing.".format(
         ", ".join(wanted["keys"])
@@ -113,6 +115,11 @@ def _kthena(plan, state):
             f"--version {VERSIONS[2] if wanted == 'main' else wanted} --namespace kthena-system --create-namespace"
         )
         return [Finding(f"CRD {SERVING_CRD}", "K8S-KTHENA", "the cluster does not have it", fix)]
+    served = [item["name"] for item in crd["spec"]["versions"] if item.get("served", True)]
+    version = WORKLOAD.split("/")[1]
+    if version not in served:
+        problem = f"the cluster serves it as {', '.join(served) or 'nothing'}, and the plan is for {version}"
+        return [Finding(f"CRD {SERVING_CRD}", "K8S-KTHENA", problem, f"Install a Kthena that serves {version}.")]
     found, has = [], crd_version(crd)
     if VERSIONS.index(has) < VERSIONS.index(wanted):
         problem = f"the plan is for it, and the cluster's CRD is of {has or 'a version before v0.4.0'}"

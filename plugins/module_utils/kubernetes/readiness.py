@@ -12,29 +12,11 @@ def pending_engines(engines):
     """Pending parts of the rollout of all objects that make engines, ``{"KIND/NAME": object or None}``."""
     found = []
     for place in engines:
-        lacks = pending_serving(engines[place]) if place.startswith("ModelServing/") else _pending(engines[place])
+        lacks = (
+            pending_serving(engines[place]) if place.startswith("ModelServing/") else pending_rollout(engines[place])
+        )
         found += [f"{place}: {text}" if len(engines) > 1 else text for text in lacks]
     return found
-
-
-def _pending(workload):
-    if not workload:
-        return ["it does not exist"]
-    return pending_groups(workload) if workload["kind"] == "LeaderWorkerSet" else pending_rollout(workload)
-
-
-def pending_groups(workload):
-    """Pending parts of a LeaderWorkerSet's rollout.
-
-    Releases before 2026 have no observedGeneration; the pods then show which revision they are of.
-    """
-    status, wanted = workload.get("status") or {}, workload["spec"].get("replicas", 1)
-    if status.get("observedGeneration", workload["metadata"].get("generation")) != workload["metadata"].get(
-        "generation"
-    ):
-        return ["no controller has observed it"]
-    keys = ("replicas", "updatedReplicas", "readyReplicas")
-    return [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]
 
 
 def pending_serving(serving):
@@ -150,14 +132,20 @@ def is_ready(pod):
     return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
 
 
-def pending_rollout(deployment):
-    """Pending parts of a Deployment's rollout."""
-    status, wanted = deployment.get("status") or {}, deployment["spec"].get("replicas", 1)
-    if status.get("observedGeneration", 0) < deployment["metadata"].get("generation", 1):
+def pending_rollout(workload):
+    """Pending parts of the rollout of a Deployment or a LeaderWorkerSet.
+
+    Releases of LeaderWorkerSet before 2026 have no observedGeneration; the pods then show which revision they are of.
+    """
+    if not workload:
+        return ["it does not exist"]
+    is_set, generation = workload.get("kind") == "LeaderWorkerSet", workload["metadata"].get("generation", 1)
+    status, wanted = workload.get("status") or {}, workload["spec"].get("replicas", 1)
+    if status.get("observedGeneration", generation if is_set else 0) < generation:
         return ["no controller has observed it"]
-    keys = ("updatedReplicas", "availableReplicas", "replicas")
+    keys = ("updatedReplicas", "readyReplicas" if is_set else "availableReplicas", "replicas")
     found = [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]
-    return found + refused_pods(deployment) if found else []
+    return found + refused_pods(workload) if found else []
 
 
 def refused_pods(deployment):

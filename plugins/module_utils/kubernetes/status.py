@@ -19,7 +19,7 @@ from .names import (
 )
 from .readiness import alive, is_current, is_ready
 from .verified import applied_digest
-from .workloads import instance_of, role_of
+from .workloads import instance_of, is_entry, role_of
 
 OTHER = "another revision"  # instead of a digest: no service has it
 
@@ -64,7 +64,8 @@ class Pods:
             if service["kind"] == role and is_pod(service["host"]):
                 number, rank = service["instance"], service["rank"]
                 pods = found[number] if number < len(found) else []
-                self.pods[service["name"]] = pods[rank : rank + 1]
+                ranked = [pod for pod in pods if is_entry(pod) == (rank == 0)]  # the first may just be replaced
+                self.pods[service["name"]] = ranked[max(0, rank - 1) :][:1]
 
     def question(self, plan):
         """What ``Host`` asks: all services in pods; the router at the address where it is reached from here."""

@@ -116,19 +116,29 @@ def test_what_a_manager_applied_is_read_from_the_managed_fields_of_a_server():
         "f:spec": {
             "f:template": {"f:spec": {"f:containers": {'k:{"name":"main"}': {".": {}, "f:name": {}, "f:args": {}}}}},
             "f:selector": {},
+            "f:others": {".": {}},
         },
     }
     owner = {"manager": "mine", "operation": "Apply", "fieldsV1": fields}
     others = [dict(owner, operation="Update"), dict(owner, subresource="status"), dict(owner, manager="other")]
     head = {"name": "n", "labels": {"a": "1", "b": "2"}, "finalizers": ["z", "x/y"], "resourceVersion": "5"}
     containers = [{"name": "side", "args": ["s"]}, {"name": "main", "args": ["m"], "image": "i"}]
-    spec = {"replicas": 3, "selector": {"k": "v"}, "template": {"spec": {"containers": containers}}}
+    spec = {
+        "replicas": 3,
+        "selector": {"k": "v"},
+        "others": ["theirs"],
+        "template": {"spec": {"containers": containers}},
+    }
     thing = {"apiVersion": "v1", "kind": "K", "metadata": dict(head, managedFields=[*others, owner]), "spec": spec}
     assert changes.earlier(thing, {}, "mine", False) == {
         "apiVersion": "v1",
         "kind": "K",
         "metadata": {"name": "n", "labels": {"a": "1"}, "finalizers": ["x/y"]},
-        "spec": {"selector": {"k": "v"}, "template": {"spec": {"containers": [{"name": "main", "args": ["m"]}]}}},
+        "spec": {
+            "selector": {"k": "v"},
+            "others": [],
+            "template": {"spec": {"containers": [{"name": "main", "args": ["m"]}]}},
+        },
     }
     taken = {"spec": {"replicas": 5, "paused": True}, "metadata": {"name": "n", "labels": {"b": "3"}}}
     found = changes.earlier(thing, taken, "nobody", True)
@@ -485,7 +495,7 @@ def test_the_digest_that_was_applied_is_that_of_all_objects():
             ["no controller has observed it"],
         ),
         ({"replicas": 2, "updatedReplicas": 1, "readyReplicas": 2}, ["updatedReplicas is 1 of 2"]),
-        (None, [f"{key} is 0 of 2" for key in ("replicas", "updatedReplicas", "readyReplicas")]),
+        (None, [f"{key} is 0 of 2" for key in ("updatedReplicas", "readyReplicas", "replicas")]),
     ],
 )
 def test_a_leader_worker_set_is_done_when_all_groups_are_new_and_ready(status, lacks):

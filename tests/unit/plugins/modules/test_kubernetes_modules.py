@@ -249,18 +249,40 @@ def test_a_partition_keeps_groups(module):
 SCALED = {"decode": {"max": 4, "metrics": {"vllm:num_requests_waiting": 5}}}
 
 
+def scale_decode(server, count):
+    """As Kthena's autoscaler does."""
+    live = server.store.get("modelservings", "serving", "demo")
+    for role in live["spec"]["template"]["roles"]:
+        role["replicas"] = count if role["name"] == "decode" else role["replicas"]
+    spec = {"template": {"roles": live["spec"]["template"]["roles"]}}
+    as_manager(server, "modelservings", "demo", "kthena-autoscaler", spec=spec)
+
+
+def test_an_apply_that_fails_leaves_what_kthena_scaled_meanwhile(module):
+    server, planned = Server(nodes=4), plan(kubernetes__autoscaling={"roles": SCALED})
+    assert not module(server, "deploy", planned)["failed"]
+
+    def fail(method, path, dry):
+        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
+            scale_decode(server, 3)
+            raise Refused(500, "InternalError", "later")
+
+    server.fail = fail
+    done = module(server, "deploy", plan(kubernetes__autoscaling={"roles": SCALED}, **MIRROR))
+    assert "have their previous content again" in done["msg"]
+    roles = server.store.get("modelservings", "serving", "demo")["spec"]["template"]["roles"]
+    found = {role["name"]: role for role in roles}
+    assert found["decode"]["replicas"] == 3
+    assert "mirror" not in str(roles)
+
+
 def test_the_instances_that_kthena_scaled_are_left_alone(module):
     """What Kthena's autoscaler patches is another manager's, and roles are one field for the server."""
     server, planned = Server(nodes=4), plan(kubernetes__autoscaling={"roles": SCALED})
     done = module(server, "deploy", planned)
     assert not done["failed"], done["msg"]
     assert "AutoscalingPolicy/demo" in done["created"]
-    live = server.store.get("modelservings", "serving", "demo")
-    roles = {role["name"]: role for role in live["spec"]["template"]["roles"]}
-    roles["decode"]["replicas"] = 3
-    patch = {key: live[key] for key in ("apiVersion", "kind")}
-    patch.update(metadata={"name": "demo"}, spec={"template": {"roles": list(roles.values())}})
-    server.store.apply("modelservings", "serving", patch, "kthena-autoscaler", True, False, server.api.judge)
+    scale_decode(server, 3)
     assert "decode: 1 pods of 3" in module(server, "info", planned)["missing"]
     done = module(server, "deploy", planned)
     assert (done["failed"], done["changed"]) == (False, False), done
@@ -387,8 +409,9 @@ def test_a_secret_of_somebody_else_is_read_and_neither_written_nor_removed(modul
     planned = plan(secrets={"api_key": VALUE}, kubernetes__secrets={"existing": "of-vault"})
     done = module(server, "deploy", planned, secrets={})
     assert "Secret/of-vault: it does not exist in namespace serving" in done["msg"]
-    server.add("secrets", "serving", {"kind": "Secret", "metadata": {"name": "of-vault"}, "data": {"other": "eA=="}})
-    assert "it lacks the keys api_key" in module(server, "deploy", planned, secrets={})["msg"]
+    data = {"other": "eA==", "api_key": ""}  # engines would take an empty one for none
+    server.add("secrets", "serving", {"kind": "Secret", "metadata": {"name": "of-vault"}, "data": data})
+    assert "it lacks a value of api_key" in module(server, "deploy", planned, secrets={})["msg"]
     assert server.written == []
     server.store.remove("secrets", "serving", "of-vault")
     theirs = {"kind": "Secret", "metadata": {"name": "of-vault"}, "data": {"api_key": "eA=="}}
@@ -1232,6 +1255,17 @@ def test_the_status_knows_pods_of_several_nodes_and_of_another_revision(module, 
         row["service"] for row in done["services"]
     ]
     assert len(done["services"]) == 4
+    running = server.store.list("pods", "serving")
+    entry, worker = sorted(
+        (pod for pod in running if pod["metadata"]["labels"].get("modelserving.volcano.sh/role") == "decode"),
+        key=lambda pod: pod["metadata"]["labels"].get("modelserving.volcano.sh/entry") != "true",
+    )
+    found = status.Pods(None, wide, [worker]).pods
+    ranks = [service["name"] for service in wide["services"] if service["kind"] == "decode"]
+    assert [found[name] for name in ranks] == [[], [worker]], (
+        "a worker is not taken for an entry that is being replaced"
+    )
+    assert [status.Pods(None, wide, [worker, entry]).pods[name] for name in ranks] == [[entry], [worker]]
     server.controller.update = lambda serving, memory: False  # no pod is replaced
     other = plan(pools__decode__data_parallel_size=32, pools__decode__args={"max-num-seqs": 7})
     module(server, "deploy", other, timeout=5)
@@ -1670,17 +1704,58 @@ def test_a_changed_secret_is_a_warning_because_pods_read_it_at_their_start(modul
     assert not module(server, "deploy", planned, secrets={"api_key": "another"})["warnings"]
 
 
-def test_an_object_that_is_being_removed_is_waited_for_and_not_written(module):
-    """An apply would be accepted, and the object go all the same."""
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [
+        (("modelservings", "serving", "demo"), "ModelServing/demo"),
+        (("namespaces", "", "serving"), "Namespace/serving"),
+        (
+            ("customresourcedefinitions", "", "modelservings.workload.serving.volcano.sh"),
+            "CustomResourceDefinition/modelservings.workload.serving.volcano.sh",
+        ),
+    ],
+)
+def test_what_is_being_removed_is_waited_for_and_not_written(module, key, place):
+    """An apply would be accepted, and the object go all the same; also with its namespace, or with all of its kind."""
     server = Server()
     module(server, "deploy")
-    head = server.store.objects["modelservings", "serving", "demo"]["metadata"]
-    head["deletionTimestamp"] = "2026-11-23T10:00:00Z"
+    server.store.objects[key]["metadata"]["deletionTimestamp"] = "2026-11-23T10:00:00Z"
     server.controller.leave = lambda serving, memory: None
     written = len(server.written)
     done = module(server, "deploy")
-    assert "ModelServing/demo: it is being removed" in done["msg"]
+    assert f"1. {place}: it is being removed" in done["msg"] and "\n2." not in done["msg"]
     assert len(server.written) == written
+
+
+def test_a_kind_that_the_cluster_has_in_another_version_is_named(module):
+    server = Server()
+    crd = server.store.objects["customresourcedefinitions", "", "modelservings.workload.serving.volcano.sh"]
+    crd["spec"]["versions"][0]["name"] = "v2"
+    assert "the cluster serves it as v2, and the plan is for v1alpha1" in module(server, "deploy")["msg"]
+    assert server.written == []
+
+
+def test_credentials_that_expire_in_the_wait_leave_no_doubt_about_what_was_done(module):
+    server = Server()
+
+    def fail(method, path, dry):
+        if server.seconds > 1:
+            raise Refused(401, "Unauthorized", "Renew its token")
+
+    server.fail = fail
+    done = module(server, "deploy")
+    assert done["failed"] and done["changed"]
+    assert "Renew its token\nAll objects are applied." in done["msg"]
+
+
+def test_what_a_controller_made_with_copied_labels_goes_with_its_owner(module):
+    server = Server()
+    module(server, "deploy")
+    copied = {"labels": server.store.get("services", "serving", "demo-router")["metadata"]["labels"]}
+    owner = {"ownerReferences": [{"kind": "ModelServing", "name": "demo", "controller": True}]}
+    server.add("services", "serving", {"kind": "Service", "metadata": {"name": "made", **copied, **owner}, "spec": {}})
+    server.add("services", "serving", {"kind": "Service", "metadata": {"name": "left", **copied}, "spec": {}})
+    assert module(server, "deploy")["removed"] == ["Service/left"]
 
 
 def test_instances_with_the_network_of_their_node_need_nodes_of_their_own(module):
