@@ -39,7 +39,7 @@ def W(rule, family, changes, where="", also=()):
 P, D, C = "inference_pools.prefill", "inference_pools.decode", "inference_pools.colocated"
 MASTER, STORE, ROUTER = "inference_mooncake_master.args", "inference_store", "inference_router"
 
-ENGINE_FOLLOWS = ("K8S-MANIFEST", "K8S-ROUTER-IMAGE")
+ENGINE_FOLLOWS = ("K8S-ROUTER-IMAGE",)
 HOST_DEVICES = {"inventory": hosts(4, APART, inference_devices=list(range(0, 32, 2)))}
 CERTIFIED = {f"{ROUTER}.certificate": "/etc/ssl/one.pem", f"{ROUTER}.certificate_key": "/etc/ssl/one.key"}
 KNOWN = {"inference_secrets.client_keys": "one two"}
