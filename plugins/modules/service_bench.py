@@ -118,6 +118,21 @@ options:
     description: Tokens that each answer must have. V(0) means that they are not known.
     type: int
     default: 0
+  trace:
+    description:
+      - File with requests in the format of Mooncake's traces, which the command sends. It is read first, also in check mode, and the module fails
+        if a line is malformed, or a request is longer than O(most_tokens).
+      - With O(container), a file that is only in the container is not read.
+    type: path
+    default: ""
+  trace_requests:
+    description: How many requests of O(trace) are sent. V(0) means all.
+    type: int
+    default: 0
+  most_tokens:
+    description: Tokens of the model's context. V(0) means that they are not known.
+    type: int
+    default: 0
   timeout:
     description: Timeout of the command in seconds.
     type: int
@@ -182,6 +197,7 @@ from ..module_utils.bench.driver import (
     whole_argv,
 )
 from ..module_utils.bench.running import Running
+from ..module_utils.bench.trace import trace_problem
 from ..module_utils.bench.window import gained, read_counters
 from ..module_utils.files.tree import TreeError
 from ..module_utils.runtime.base import RuntimeProblem
@@ -207,6 +223,9 @@ ARGUMENTS = {
     "evict": {"type": "str", "default": ""},
     "prompt_tokens": {"type": "int", "default": 0, "no_log": False},
     "output_tokens": {"type": "int", "default": 0, "no_log": False},
+    "trace": {"type": "path", "default": ""},
+    "trace_requests": {"type": "int", "default": 0},
+    "most_tokens": {"type": "int", "default": 0, "no_log": False},
     "timeout": {"type": "int", "default": 3600},
 }
 
@@ -221,6 +240,15 @@ def eviction(module):
         return prompts_that_evict(found[0], params["prompt_tokens"], params["engine_api_key"])
     except BenchError as error:
         module.fail_json(msg=visible(f"Benchmark: {error}"))
+
+
+def require_trace(module):
+    """Fail if the trace is malformed or too long."""
+    params = module.params
+    elsewhere = params["container"] and not os.path.exists(params["trace"])
+    problem = "" if elsewhere else trace_problem(params["trace"], params["trace_requests"], params["most_tokens"])
+    if problem:
+        module.fail_json(msg=visible(f"Benchmark: {problem}"))
 
 
 def printed(module, command, path):
@@ -238,6 +266,8 @@ def main():
     if params["api_key"]:
         env[KEY] = params["api_key"]
     argv = params["argv"]
+    if params["trace"]:
+        require_trace(module)
     if params["evict"] and not module.check_mode:
         argv = [*argv, "--num-prompts", str(eviction(module))]
     place = [params[name] for name in ("source", "directory", "container", "user", "config", "runtime")]

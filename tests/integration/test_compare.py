@@ -17,7 +17,7 @@ from ansible_collections.ascend.inference.tests.integration._playbook import PRO
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # SIMULATED: writes the reports that bench writes, and fails where it is told to.
 STAGE = """
-import json, sys
+import json, os, signal, sys, time
 folder, fails, *words = sys.argv[1:]
 given, values = {}, [words[number + 1] for number, word in enumerate(words) if word == "--extra-vars"]
 for value in values:
@@ -26,6 +26,9 @@ name = words[-1].rpartition(".")[2] + ("-other" if "overlay" in given else "")
 with open(folder + "/calls", "a") as stream:
     stream.write(name + "\\n")
 print("output of", name)
+if f"interrupt:{name}" in fails.split(","):
+    os.kill(int(open(folder + "/pid").read()), signal.SIGINT)
+    time.sleep(60)
 if name in fails.split(","):
     sys.exit(2)
 if words[-1].endswith("bench"):
@@ -50,11 +53,13 @@ def compare(tmp_path):
         inventory = str(ROOT / "inventories/local")
         argv = [str(PROGRAM), "-i", inventory, "-e", json.dumps(values), *options, "ascend.inference.compare"]
         environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(TREE)}
-        done = subprocess.run(
-            argv, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
+        with subprocess.Popen(
+            argv, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process:
+            (tmp_path / "pid").write_text(str(process.pid))
+            output, _errors = process.communicate(timeout=300)
         calls = tmp_path / "calls"
-        return done.returncode, done.stdout + done.stderr, calls.read_text().split() if calls.is_file() else []
+        return process.returncode, output, calls.read_text().split() if calls.is_file() else []
 
     return run
 
@@ -66,6 +71,20 @@ def test_both_are_measured_and_the_first_one_is_restored(compare, tmp_path):
     assert "Both topologies were measured" in output and "with its first topology again" in output
     logs = sorted(path.name for path in next(tmp_path.glob("compare-*")).glob("*.log"))
     assert logs == ["1-check.log", "2-before.log", "3-deploy.log", "4-after.log", "5-restore.log"]
+
+
+def test_another_topology_that_cannot_be_deployed_changes_nothing(compare):
+    code, output, calls = compare("check-other")
+    assert code != 0 and calls == ["check-other"], output
+    assert "failed in the stage 'check'" in output and "nothing was deployed" in output
+
+
+def test_an_interrupted_run_has_said_its_way_back(compare):
+    """Ansible runs nothing after an interrupt, so the first topology does not come back by itself."""
+    _code, output, calls = compare("interrupt:site-other")
+    assert calls == ["check-other", "bench", "site-other"], output
+    assert "with its first topology again" not in output
+    assert "if this run is interrupted, it stays: run the playbook site with the inventory as it is" in output
 
 
 def test_a_failed_stage_is_named_and_the_first_one_is_restored(compare):

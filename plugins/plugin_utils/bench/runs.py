@@ -69,6 +69,7 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
             "others": other_services(plan),
             "prompt_tokens": bench.prefix + bench.input,
             "output_tokens": bench.output,
+            **(_trace(plan, bench) if bench.profile == "trace" else {}),
             "timeout": bench.timeout,
         },
     }
@@ -99,14 +100,28 @@ def _unsuitable(plan: Record, bench: Bench) -> list[Finding]:
 def _too_long(plan: Record, bench: Bench) -> list[Finding]:
     """Prompts and answers that exceed max-model-len: every request would fail."""
     need = bench.prefix + bench.input + bench.output
+    for name, most in _contexts(plan):
+        if need > most:
+            problem = f"prompt and answer have {need} tokens, and max-model-len of {name} is {most}"
+            return [_refusal("input", problem, "Set smaller input, prefix and output.")]
+    return []
+
+
+def _trace(plan: Record, bench: Bench) -> dict[str, t.Any]:
+    """What the file of requests is judged by before they are sent."""
+    most = min((most for _name, most in _contexts(plan)), default=0)
+    return {"trace": bench.trace, "trace_requests": bench.prompts, "most_tokens": most}
+
+
+def _contexts(plan: Record) -> list[tuple[str, int]]:
+    """(engine, tokens of its context) where it is declared."""
+    found = []
     for service in plan["services"]:
         argv = service["argv"]
         if service["kind"] in ENGINES and "--max-model-len" in argv:
             most = argv[argv.index("--max-model-len") + 1]
-            if most.isdigit() and need > int(most):
-                problem = f"prompt and answer have {need} tokens, and max-model-len of {service['name']} is {most}"
-                return [_refusal("input", problem, "Set smaller input, prefix and output.")]
-    return []
+            found += [(service["name"], int(most))] if most.isdigit() else []
+    return found
 
 
 def _refusal(name: str, problem: str, fix: str) -> Finding:

@@ -93,6 +93,9 @@ def _contradictions(bench: Bench) -> list[Finding]:
         found.append(_finding("trace", "the profile is trace, and no file is given", "Set inference_bench.trace."))
     if bench.trace and bench.profile != "trace":
         found.append(_finding("trace", f"the profile is {bench.profile}, which reads no file", "Set profile: trace."))
+    if bench.trace and not bench.trace.startswith("/"):
+        problem = f"{bench.trace} is no absolute path"
+        found.append(_finding("trace", problem, "Write the whole path of the file on the host of the load."))
     if len(bench.loads) > MOST_LOADS or any(load < 1 for load in bench.loads):
         found.append(_finding("loads", f"{list(bench.loads)} are no loads", f"Name 1 to {MOST_LOADS} numbers above 0."))
     return found

@@ -22,6 +22,8 @@ WITH, FOLDER = "inference_compare_with", "inference_compare_folder"
 # They name the deployment, or how it runs: with others it would be another one beside the first.
 SAME = tuple(f"inference_{name}" for name in ("deployment", "group", "root", "runtime", "secrets", "compare_with"))
 WHY = "The service would pause for two deployments, and nothing could be compared."
+# Ansible runs nothing more of an interrupted play, so the way back is printed before.
+WAY_BACK = "if this run is interrupted, it stays: run the playbook site with the inventory as it is"
 # Options of ansible-playbook that every stage gets, by their name in Ansible's options.
 FLAGS = {"become": "--become", "diff": "--diff"}
 VALUES = {
@@ -82,8 +84,8 @@ def compare_stages(given: Record, options: Record) -> dict[str, t.Any]:
     rows = [
         ("check", "check the other topology", "check", second),
         ("before", "measure the present topology", "bench", [_variables({"inference_bench_json": before})]),
-        ("deploy", "deploy and verify the other topology", "site", second),
-        ("after", "measure the other topology", "bench", [*second, _variables({**measured, **pages})]),
+        ("deploy", f"deploy and verify the other topology ({WAY_BACK})", "site", second),
+        ("after", f"measure the other topology ({WAY_BACK})", "bench", [*second, _variables({**measured, **pages})]),
         ("restore", "deploy and verify the first topology again", "site", []),
     ]
     words = [*given["program"], *forwarded(options)]

@@ -73,3 +73,26 @@ def test_counters_of_engines_and_of_others_are_read_before_and_after(tmp_path, m
     assert found["engines"] == {"decode-0": {"prompt_tokens": 20.0}}
     assert found["others"] == {"router": {"retries": 20.0}, "store": None}
     assert asked == ["Bearer secret", None, "Bearer secret", None], "keys belong to engines"
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_trace_that_is_too_long_is_refused_before_anything_is_sent(tmp_path, check):
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text('{"timestamp": 0, "input_length": 600, "output_length": 9, "hash_ids": [1, 2]}\n')
+    arguments = {
+        "deployment": str(tmp_path),
+        "directory": str(tmp_path),
+        "argv": ["false"],
+        "trace": str(trace),
+        "most_tokens": 608,
+        "_ansible_check_mode": check,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", MODULE],
+        input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = json.loads(done.stdout)
+    assert found["failed"] and "1 of 1 requests" in found["msg"] and "larger max-model-len" in found["msg"]

@@ -144,6 +144,7 @@ def test_in_a_container_the_program_of_the_image_runs():
         ({"profil": "smoke"}, "unknown key 'profil'"),
         ({"profile": "trace"}, "no file is given"),
         ({"trace": "/x.jsonl"}, "reads no file"),
+        ({"profile": "trace", "trace": "x.jsonl"}, "x.jsonl is no absolute path"),
         ({"driver": "aisbench"}, "its program is not known"),
         ({**AISBENCH, "program": "ais_bench"}, "ais_bench"),
         ({"program": "/usr/bin/ais_bench"}, "whose program is known"),
