@@ -41,7 +41,7 @@ CURVES = (
 )
 # Counters of an engine that are seconds of its requests, in the order in which a request passes.
 STAGES = (
-    ("queue_seconds", "queue (with the transfer, if it is not counted)"),
+    ("queue_seconds", "queue and uncounted transfer"),
     ("moved_seconds", "KV transfer"),
     ("prefill_seconds", "prefill"),
     ("decode_seconds", "decode"),

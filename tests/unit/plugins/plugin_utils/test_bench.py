@@ -13,7 +13,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.filter.bench import runs_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench import curves
-from ansible_collections.ascend.inference.plugins.plugin_utils.bench.page import bench_page
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.page import CURVES, STAGES, bench_page
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.report import bench_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.text import bench_text
@@ -401,6 +401,27 @@ def test_reports_without_a_common_load_are_not_compared(plan):
 
 
 COUNTED = {"requests": 8.0, "queue_seconds": 1.0, "prefill_seconds": 2.0, "decode_seconds": 5.0}
+
+
+def test_no_legend_of_the_page_runs_into_the_next_one():
+    """The library gives each a column of 250 pixels, whatever its length (seen in a browser)."""
+    names = [name for _counter, name in STAGES] + [name for _t, _a, curves, _l in CURVES for _f, name in curves]
+    assert len(names) > 8 and [name for name in names if len(name) > 30] == []
+
+
+def test_a_trace_is_judged_by_the_smallest_context(plan):
+    options = bench_runs(plan, {"profile": "trace", "trace": "/srv/trace.jsonl", "prompts": 9})["options"]
+    contexts = [
+        int(item["argv"][item["argv"].index("--max-model-len") + 1])
+        for item in plan["services"]
+        if "--max-model-len" in item["argv"]
+    ]
+    assert (options["trace"], options["trace_requests"], options["most_tokens"]) == (
+        "/srv/trace.jsonl",
+        9,
+        min(contexts),
+    )
+    assert "trace" not in bench_runs(plan, {})["options"]
 
 
 def test_the_page_shows_curves_tables_and_stages_and_loads_nothing(plan):
