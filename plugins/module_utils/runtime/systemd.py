@@ -20,6 +20,9 @@ FIELDS = (
 )
 
 
+MARK = re.compile(r"^# Written by ascend\.inference", re.MULTILINE)  # in our unit files
+
+
 class Systemd(Runtime):
     """Units with ``PartOf=`` the deployment's target; this line identifies the deployment's units."""
 
@@ -99,7 +102,7 @@ class Systemd(Runtime):
 
     def remove(self, services, check):
         names = self.own()
-        names += [self.target] if os.path.lexists(os.path.join(self.directory, self.target)) else []
+        names += [self.target] if MARK.search(self._text(self.target)) else []
         if not check:
             self._forget(names, services)
         return names
@@ -123,10 +126,11 @@ class Systemd(Runtime):
         return dict(zip(units, found))
 
     def own(self):
-        """Unit files with the target in PartOf=, independent of their name."""
+        """Unit files of ours with the target in PartOf=, independent of their name. A site may tie units of its own to the target, too."""
         pattern = re.compile(rf"^PartOf={re.escape(self.target)}\s*$", re.MULTILINE)
         names = sorted(os.listdir(self.directory)) if os.path.isdir(self.directory) else []
-        return [name for name in names if name.endswith(".service") and pattern.search(self._text(name))]
+        units = {name: self._text(name) for name in names if name.endswith(".service")}
+        return [name for name, text in units.items() if MARK.search(text) and pattern.search(text)]
 
     def _text(self, name):
         try:

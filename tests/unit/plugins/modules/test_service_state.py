@@ -52,6 +52,8 @@ if verb == "daemon-reload":
 json.dump(state, open(path, "w"))
 """
 
+MARK = "# Written by ascend.inference. The next deployment replaces changes.\n"
+
 
 class Host:
     """The simulated service manager: unit files, what it thinks of them, and what it was asked."""
@@ -73,7 +75,7 @@ class Host:
         return json.loads((self.folder / "state.json").read_text())
 
     def file(self, name, target=TARGET):
-        (self.units / name).write_text(f"[Unit]\nPartOf={target}\n" if target else "[Unit]\n")
+        (self.units / name).write_text(MARK + (f"[Unit]\nPartOf={target}\n" if target else "[Unit]\n"))
         os.utime(str(self.units / name), (1000, 1000))
 
     def unit(self, name, digest="1", ran="", newer=()):
@@ -292,3 +294,16 @@ def test_a_failed_service_is_explained_above_its_log():
         "  Fix: Set quant"
     )
     assert lines[5:] == ["INFO", "INFO", "engine core failed"]
+
+
+def test_units_of_the_site_that_are_part_of_the_target_stay(host, run_module):
+    """A site may tie an exporter to the deployment; and a target of the deployment's name may be older than the collection."""
+    for name in ("exporter.service", TARGET):
+        (host.units / name).write_text(f"[Unit]\nPartOf={TARGET}\n")
+    host.file("x-old.service")
+    host.say({name: {"LoadState": "loaded"} for name in ("exporter.service", "x-old.service", TARGET)})
+    settings = {"target": TARGET, "directory": str(host.units)}
+    result = run_module("service_state", runtime="systemd", settings=settings, services=[], state="absent")
+    assert not result["failed"], result
+    assert {path.name for path in host.units.iterdir()} == {"exporter.service", TARGET}
+    assert not [call for call in host.calls() if "exporter" in call or TARGET in call.split()]
