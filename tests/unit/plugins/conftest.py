@@ -9,7 +9,9 @@ import contextlib
 import importlib
 import json
 import os
+import socket
 import sys
+import threading
 
 import pytest
 from ansible.module_utils import basic
@@ -96,3 +98,60 @@ def printing(tmp_path):
         return str(program)
 
     return write
+
+
+class OddServer:
+    """A server on a port of its own. ``serve(connection, number, ended)`` answers connection number 0, 1...; ``asked``: how many there were."""
+
+    def __init__(self):
+        self.socket, self.ended, self.asked, self.serve = socket.socket(), threading.Event(), 0, self.endless
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.listen(5)
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/health"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _address = self.socket.accept()
+                self.asked += 1
+                threading.Thread(target=self._answer, args=(connection, self.asked - 1), daemon=True).start()
+
+    def _answer(self, connection, number):
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            self.serve(connection, number, self.ended)
+
+    @staticmethod
+    def endless(connection, _number, ended):
+        """A page that does not end."""
+        connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"paused": 60, "findings": [')
+        while not ended.is_set():
+            connection.sendall(b'"x",' * 4096)
+
+    @staticmethod
+    def dripping(connection, _number, ended):
+        """A header line that does not end: each byte starts the timeout of a socket anew."""
+        connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+        while not ended.wait(0.05):
+            connection.sendall(b"x")
+
+    @staticmethod
+    def continued(connection, _number, ended):
+        """Nothing but provisional answers."""
+        while not ended.is_set():
+            connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 64)
+
+    def elsewhere(self, connection, number, _ended):
+        """A redirect to this server, once."""
+        if number == 0:
+            connection.sendall(f"HTTP/1.1 302 Found\r\nLocation: {self.url}\r\nContent-Length: 0\r\n\r\n".encode())
+
+
+@pytest.fixture
+def odd_server():
+    """An ``OddServer``, which answers as no service of ours does."""
+    server = OddServer()
+    yield server
+    server.ended.set()
+    server.socket.close()
