@@ -35,10 +35,23 @@ options:
     description:
       - V(present) writes what the call describes.
       - V(absent) removes what all calls for O(directory) wrote below it, the links that they made and O(directory) itself. What others
-        put there stays and is returned as RV(kept). Files elsewhere, such as units, stay.
+        put there stays and is returned as RV(kept). Files elsewhere, such as units, stay without O(elsewhere).
     type: str
     choices: [present, absent]
     default: present
+  elsewhere:
+    description:
+      - With V(absent), remove the files that the calls wrote outside of O(directory), too. One with another content than they wrote stays and
+        is returned as RV(kept).
+    type: bool
+    default: false
+  outputs:
+    description:
+      - With V(absent), files of this user, and empty folders, that also go, because only programs of O(directory) write them. Without a
+        manifest in O(directory) they stay.
+    type: list
+    elements: path
+    default: []
   owner:
     description: Owner of folders and files. Empty means that new ones belong to the connected user.
     type: str
@@ -227,6 +240,8 @@ ARGUMENTS = {
     "directory": {"type": "path", "required": True},
     "name": {"type": "str", "required": True},
     "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    "elsewhere": {"type": "bool", "default": False},
+    "outputs": {"type": "list", "elements": "path", "default": []},
     "owner": {"type": "str", "default": ""},
     "group": {"type": "str", "default": ""},
     "service_owner": {"type": "str", "default": ""},
@@ -287,9 +302,9 @@ def groups_of(uid):
     return os.getgrouplist(user.pw_name, user.pw_gid)
 
 
-def removed(base, check):
+def removed(base, params, check):
     """The result of the state absent."""
-    steps, kept = remove_deployment(base, check)
+    steps, kept = remove_deployment(base, check, params["elsewhere"], params["outputs"])
     return {"changed": bool(steps), "services": [], "kept": [one_line(path) for path in kept], **_removals(steps)}
 
 
@@ -320,7 +335,7 @@ def work(params, check):
     if problem:
         raise tree.TreeError(problem)
     if params["state"] == "absent":
-        return removed(base, check)
+        return removed(base, params, check)
     owners = owners_of(params, check)
     errors = unsafe(base, owners)
     if errors:

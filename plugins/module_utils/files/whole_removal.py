@@ -14,22 +14,73 @@ import stat
 from . import journal, manifest, removal, tree
 
 
-def remove_deployment(base, check):
-    """Returns ``([{path, saved}], [path])``: what was removed (or renamed), and what stays because this collection did not make it."""
+def remove_deployment(base, check, elsewhere=False, outputs=()):
+    """Returns ``([{path, saved}], [path])``: what was removed (or renamed), and what stays because this collection did not make it.
+
+    ``elsewhere``: also files outside of the folder that the manifests name. ``outputs``: paths that only programs of the manifests write.
+    """
     found = removal.manifests(base, [])
     if not found:
         return [], ([base] if os.path.lexists(base) else [])
     removal.refuse_mounts(base)
     kept = sorted(_foreign(base, base, found))
-    steps = _backups(base, found, check) + _links(found, check) + removal.remove(base, [], check)
+    steps, others = _elsewhere(base, found, check) if elsewhere else ([], [])
+    steps += _outputs(outputs, check)
+    kept = sorted([*kept, *others])
+    steps += _backups(base, found, check) + _links(found, check) + removal.remove(base, [], check)
     if check:
-        return steps + ([] if kept else [{"path": base, "saved": ""}]), kept
+        return steps + ([] if set(kept) - set(others) else [{"path": base, "saved": ""}]), kept
     kept += [step["saved"] for step in steps if step["saved"]]
     if tree.remove_folder(base, base, False):
         steps.append({"path": base, "saved": ""})
-    elif not kept:  # it came while we were at work
-        kept = [base]
+    elif not set(kept) - set(others):  # it came while we were at work
+        kept = [*kept, base]
     return steps, sorted(kept)
+
+
+def _elsewhere(base, found, check):
+    """``(steps, [path])``: files outside of the folder with the content that the manifests have, and those that somebody else wrote."""
+    steps, kept = [], []
+    every = [item for each in found.values() for item in each["files"].items()]
+    for path, record in sorted(every, key=lambda item: item[0]):
+        if removal.inside(base, path):
+            continue
+        try:
+            folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            name = os.path.basename(path)
+            entry = tree.look(folder, name)
+            ours = entry is not None and entry.kind == "file" and manifest.digest(entry.content) in record["digests"]
+            if entry is not None and not ours:
+                kept.append(path)
+            elif ours:
+                steps.append({"path": path, "saved": ""})
+                if not check:
+                    os.unlink(name, dir_fd=folder)
+        finally:
+            os.close(folder)
+    return steps, kept
+
+
+def _outputs(paths, check):
+    """Files of root and empty folders at these paths."""
+    steps, gone = [], set()
+    for path in paths:
+        try:
+            status = os.lstat(path)
+            rest = set(os.listdir(path)) if stat.S_ISDIR(status.st_mode) else set()
+        except OSError:
+            continue
+        empty = stat.S_ISDIR(status.st_mode) and not {os.path.join(path, name) for name in rest} - gone
+        if status.st_uid != os.geteuid() or not (empty or stat.S_ISREG(status.st_mode)):
+            continue
+        gone.add(path)
+        steps.append({"path": path, "saved": ""})
+        if not check:
+            (os.rmdir if empty else os.unlink)(path)
+    return steps
 
 
 def _foreign(base, folder, found):

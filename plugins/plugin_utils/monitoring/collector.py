@@ -172,7 +172,7 @@ def log_files(plan: t.Mapping[str, t.Any], settings: Monitoring) -> dict[str, t.
     rights = LOGS.rights.format(state=unit)
     kind = LOGS._replace(unit=unit, metrics=file, rights=rights)
     made = _timer(base, kind, settings, [posixpath.join(base, "code", "logs.json")])
-    made["removed"].append(state)
+    made["outputs"] += [posixpath.join(state, "state.json"), state]
     return {**made, "hosts": sorted(own), "own": own, "state": settings.state if settings.logs and own else ""}
 
 
@@ -192,7 +192,10 @@ def silent_routers(plan: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 
 def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[str]) -> dict[str, t.Any]:
-    """``{directory, folder, folders, files, own, unit, unit_file, service, removed}``; ``own``: files by host; ``folder``: above ``directory``."""
+    """``{directory, folder, folders, files, own, unit, service, outputs}``.
+
+    ``outputs``: what its rounds write; ``own``: host to files that only it has; ``folder``: above ``directory``.
+    """
     base, package = posixpath.join(parent, "code"), posixpath.join(parent, "code", PACKAGE)
     values = {
         "about": kind.about,
@@ -216,8 +219,7 @@ def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[
         "files": [{"path": path, "content": content, "mode": "0644"} for path, content in {**code, **units}.items()],
         "own": {},
         "unit": f"{kind.unit}.timer",
-        "unit_file": f"/etc/systemd/system/{kind.unit}.timer",
         "service": f"{kind.unit}.service",
         "folder": parent,
-        "removed": [*sorted(units), posixpath.join(settings.textfile_directory, kind.metrics)],
+        "outputs": [posixpath.join(settings.textfile_directory, kind.metrics)],
     }

@@ -273,3 +273,72 @@ def test_a_cache_with_a_mount_stays(run_module, base, tmp_path, mounted, place):
 
 def test_the_table_of_this_machine_is_understood():
     assert "/proc" in mounts.mounts_in("/") and mounts.mounts_in("/nowhere") == []
+
+
+@pytest.fixture
+def beside(tmp_path, run_module):
+    """A set with files elsewhere: (its folder, the folder elsewhere)."""
+    folder, other = tmp_path / "manifests" / "sample", tmp_path / "elsewhere"
+    files = [{"path": str(other / name), "content": name + "\n", "mode": "0644"} for name in ("a.yml", "b.yml")]
+    folders = [{"path": str(folder), "mode": "0755"}, {"path": str(other), "mode": "0755"}]
+    assert not run_module("service_files", directory=str(folder), name="sample", folders=folders, files=files)["failed"]
+    return folder, other
+
+
+def test_files_elsewhere_go_only_as_they_were_written(run_module, beside, tmp_path):
+    folder, other = beside
+    (other / "b.yml").write_text("of the site")
+    (other / "c.yml").write_text("of the site")
+    planned = absent(run_module, folder, elsewhere=True, check=True)
+    assert (other / "a.yml").exists() and folder.exists()
+    done = absent(run_module, folder, elsewhere=True)
+    assert [file["path"] for file in planned["files"]] == [file["path"] for file in done["files"]]
+    assert done["kept"] == planned["kept"] == [str(other / "b.yml")]
+    assert paths(other) == ["b.yml", "c.yml"] and not folder.exists()
+    assert not absent(run_module, folder, elsewhere=True)["changed"]
+
+
+def test_a_link_in_place_of_a_file_elsewhere_stays_and_so_does_its_target(run_module, beside, tmp_path):
+    folder, other = beside
+    (tmp_path / "victim").write_text("a.yml\n")
+    (other / "a.yml").unlink()
+    (other / "a.yml").symlink_to(tmp_path / "victim")
+    assert absent(run_module, folder, elsewhere=True)["kept"] == [str(other / "a.yml")]
+    assert (other / "a.yml").is_symlink() and (tmp_path / "victim").exists()
+
+
+def test_without_a_manifest_nothing_goes(run_module, tmp_path):
+    """Files of the names that a deployment would have, of somebody else."""
+    folder, metrics, state = tmp_path / "sample", tmp_path / "x.prom", tmp_path / "state"
+    for made in (folder, state):
+        made.mkdir()
+    for file in (folder / "a.yml", metrics, state / "state.json"):
+        file.write_text("of the site")
+    before = paths(tmp_path)
+    outputs = [str(metrics), str(state / "state.json"), str(state)]
+    done = absent(run_module, folder, elsewhere=True, outputs=outputs)
+    assert not done["changed"] and done["kept"] == [str(folder)] and paths(tmp_path) == before
+
+
+def test_what_its_programs_write_goes_with_it(run_module, beside, tmp_path):
+    folder, _other = beside
+    state, pipe, link = tmp_path / "state", tmp_path / "pipe", tmp_path / "link"
+    state.mkdir()
+    (state / "state.json").write_text("{}")
+    os.mkfifo(str(pipe))
+    link.symlink_to(tmp_path / "victim")
+    (tmp_path / "victim").write_text("precious")
+    outputs = [str(path) for path in (state / "state.json", state, pipe, link, tmp_path / "none")]
+    planned = absent(run_module, folder, outputs=outputs, check=True)
+    done = absent(run_module, folder, outputs=outputs)
+    assert planned["files"] == done["files"] and not state.exists()
+    assert pipe.exists() and link.is_symlink() and (tmp_path / "victim").exists()
+
+
+def test_a_state_folder_with_files_of_others_stays(run_module, beside, tmp_path):
+    folder, _other = beside
+    (tmp_path / "state").mkdir()
+    for name in ("state.json", "note"):
+        (tmp_path / "state" / name).write_text("")
+    absent(run_module, folder, outputs=[str(tmp_path / "state/state.json"), str(tmp_path / "state")])
+    assert paths(tmp_path / "state") == ["note"]

@@ -431,10 +431,10 @@ def test_the_counters_of_logs_are_complete_without_the_collection(tmp_path):
 
 
 @pytest.mark.parametrize("part", ["collector", "proxies", "logs"])
-def test_what_is_removed_without_a_look_has_a_name_of_ours(plan, part):
+def test_what_rounds_write_has_a_name_of_ours(plan, part):
     """A folder npu-metrics below the root may be somebody's: only what the manifest of the program names goes, and the folder if it is empty then."""
     found = monitoring_files(plan, {**ALL, "npu": "collector", "logs": True, "state": "absent"})[part]
-    assert found["removed"] and all("ascend" in path.rpartition("/")[2] for path in found["removed"])
+    assert found["outputs"] and all("ascend" in path for path in found["outputs"])
     assert os.path.dirname(found["directory"]) == found["folder"] == found["folders"][0]["path"]
 
 
@@ -464,7 +464,8 @@ def test_logs_are_read_on_the_hosts_of_their_services(plan):
         "CapabilityBoundingSet=CAP_DAC_OVERRIDE\n" in unit
         and "StateDirectory=ascend-inference-log-metrics-inference\n" in unit
     )
-    assert "/var/lib/ascend-inference-log-metrics-inference" in found["removed"]
+    state = "/var/lib/ascend-inference-log-metrics-inference"
+    assert found["outputs"][1:] == [f"{state}/state.json", state]  # the folder after what is in it
     assert monitoring_files(plan, ALL)["logs"]["state"] == ""
     assert monitoring_files(plan, {**raw, "state": "absent"})["logs"]["state"] == "absent"
     with pytest.raises(AnsibleFilterError, match=r"inference_monitoring\.logs"):
@@ -494,7 +495,7 @@ def test_proxies_are_asked_on_their_hosts(plan):
     content = {file["path"].rpartition("/")[2]: file["content"] for file in made_proxies["files"]}
     settings = json.loads(content["proxies.json"])
     assert settings["proxies"] == [{"service": "router", "host": "p1", "url": "http://192.0.2.11:8000/healthcheck"}]
-    assert settings["file"] in made_proxies["removed"][-1]
+    assert settings["file"] in made_proxies["outputs"][-1]
     unit = content["ascend-inference-proxy-metrics-inference.service"]
     assert "CapabilityBoundingSet=CAP_DAC_OVERRIDE\n" in unit
     assert "proxies.json" in re.search("^ExecStart=(.*)$", unit, re.M)[1]
