@@ -54,6 +54,13 @@ FAULTS = [
         [(OTHERS, DECODE, GONE), ("up", DECODE, steady(0)), ("vllm_router_worker_health", {}, steady(0))],
     ),
     (EXPORTER, {"RouterLostEngine"}, [LOST]),
+    # So does the store.
+    (
+        EXPORTER,
+        {"EngineDown"},
+        [(OTHERS, DECODE, GONE), ("up", DECODE, steady(0)), ("master_active_clients", {}, steady(3))],
+    ),
+    (EXPORTER, {"EngineStuck"}, [*STILL, ("master_active_clients", {}, steady(3))]),
     (EXPORTER, {"TargetsMissing"}, [(GONE, PREFILL, GONE)]),
     (EXPORTER, {"EngineStuck"}, STILL),
     (

@@ -365,8 +365,12 @@ STORE_DOWN = Alert(
 STORE_CLIENTS = Alert(
     "StoreMissesEngines",
     "critical",
-    ("max by (deployment) (master_active_clients{$of}) < $store_clients",),
-    60,
+    (
+        # A rank that ended or hangs leaves the store, too: its engine has an alert of its own, pending at the latest after its window.
+        "max by (deployment) (master_active_clients{$of}) < $store_clients "
+        'unless on (deployment) ALERTS{$of,alertname=~"InferenceEngineDown|InferenceEngineStuck"}',
+    ),
+    300,
     "the store has fewer clients than there are ranks of engines",
     "An engine started without the store or lost it: it serves, and neither reads nor writes shared KV cache.",
     "Compare the start times of engines and master in status; restart the engines that started before it.",
