@@ -51,6 +51,10 @@ options:
         description: As O(started).
         type: path
         default: ""
+      away:
+        description: As O(away).
+        type: path
+        default: ""
   members:
     description: Engines.
     type: list
@@ -103,6 +107,13 @@ options:
     default: ""
   started:
     description: File that is written when the router starts, such as its digest file. Older removals in O(record) are ignored.
+    type: path
+    default: ""
+  away:
+    description:
+      - File with the engines that the router must not get back when it starts anew. A removed engine is written there before, and taken from it
+        when it is added again; one that is written there counts as missing even if the router lists it.
+      - The router's start script and the program that adds its engines read it.
     type: path
     default: ""
   use_timeout:
@@ -192,6 +203,7 @@ PLACE = {
     "url": {"type": "str", "required": True},
     "record": {"type": "path", "default": ""},
     "started": {"type": "path", "default": ""},
+    "away": {"type": "path", "default": ""},
 }
 ARGUMENTS = {
     "api": {"type": "str", "choices": ["workers", "instances"], "required": True},
@@ -205,15 +217,16 @@ ARGUMENTS = {
     "token": {"type": "str", "default": "", "no_log": True},
     "record": {"type": "path", "default": ""},
     "started": {"type": "path", "default": ""},
+    "away": {"type": "path", "default": ""},
     "use_timeout": {"type": "int", "default": 0},
     "timeout": {"type": "int", "default": 60},
 }
 
 
 def router_of(params, place):
-    """The API of one router; ``place`` has its url, record and started."""
+    """The API of one router; ``place`` has its url, record, started and away."""
     router = ROUTERS[params["api"]](place["url"].rstrip("/"), params["model"], params["token"])
-    router.record, router.started = place["record"], place["started"]
+    router.record, router.started, router.away = (place[key] for key in ("record", "started", "away"))
     return router
 
 

@@ -9,6 +9,7 @@ ends at once when it is stopped, so each request that it still has fails.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -155,8 +156,9 @@ class Service:
                 time.sleep(0.1)
 
 
-@pytest.fixture
-def service():
+@contextlib.contextmanager
+def served():
+    """A service in a folder of its own; it is stopped at the end."""
     try:
         python = upstream_proxies.venv(CACHE, "vllm-router-venv", [vllm_router.FLAVOUR.package.requirement])
     except upstream_proxies.Unreachable as error:
@@ -165,6 +167,12 @@ def service():
         made = Service(pathlib.Path(folder), python)
         yield made
         made.stop()
+
+
+@pytest.fixture
+def service():
+    with served() as made:
+        yield made
 
 
 def expected(prompt, tokens):
@@ -329,3 +337,38 @@ def test_an_engine_that_a_killed_restart_left_out_is_returned(service, playbook)
         after = members()
     nothing_lost(requests)
     assert (len(left), len(after)) == (3, 4)
+
+
+@pytest.mark.long
+def test_a_router_that_dies_during_a_drain_does_not_get_the_engine_back(service):
+    service.deploy(2, 2)
+    at = "Restart | service | Restart the engines and wait until they are ready | 1"
+    service.play("restart", fails=True, killed_at=at, inference_services=["decode-1"])
+    left = members()
+    killed = service.starts()["router"]
+    os.kill(killed, 9)
+    assert wait_for(lambda: service.starts()["router"] not in (0, killed) and len(answered()) >= 3)
+    time.sleep(3)  # the program that adds engines asks twice a second
+    assert members() == left and len(left) == 3
+    service.play("verify")
+    assert len(members()) == 4
+    os.kill(service.starts()["router"], 9)
+    assert wait_for(lambda: len(answered()) == 4), "the list is empty again"
+
+
+def answered():
+    """The router's members; none while it does not answer."""
+    try:
+        return members()
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+def wait_for(condition, seconds=60):
+    """Whether the condition holds within this time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.2)
+    return True

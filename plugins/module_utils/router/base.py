@@ -32,6 +32,7 @@ class Router:
     def __init__(self, url: str, model: str = "", token: str = "", timeout: float = 10.0) -> None:
         self.target = Target(url, token)
         self.url, self.model, self.timeout = url, model, timeout
+        self.away = ""  # file, see away.py; none without
 
     def read(self) -> list[Member]:
         """The members that get requests."""

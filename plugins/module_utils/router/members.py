@@ -9,6 +9,7 @@ import time
 from typing import Any, Callable, NamedTuple, Sequence
 
 from ..tools.http_client import Target, ask
+from . import away
 from .base import Member, MembersProblem, Router
 from .instances import Instances
 from .use import unused
@@ -19,7 +20,7 @@ ROUTERS = {"instances": Instances, "workers": Workers}
 
 
 class Outcome(NamedTuple):
-    """Members before and after, and what was changed; in check mode, what would be."""
+    """Members before and after, and what was changed; in check mode, what would be. ``added`` has also listed ones that a start would not have."""
 
     before: list[Member]
     after: list[Member]
@@ -78,6 +79,9 @@ def reconcile(
     """
     before = router.read()
     added, removed = changes(before, wanted, state, purge)
+    left_out = away.read(router.away) if state == "present" else set()
+    returned = [member for member in wanted if member in added or member.url in left_out]
+    leaving = wanted if state == "absent" else removed
     after = sorted([member for member in before if member not in removed] + added)
     lonely = last_ones([*before, *added], removed)
     if lonely and not allow_last:
@@ -85,8 +89,9 @@ def reconcile(
             "{} would have no member of the router at {} any more, so all requests would fail. "
             "Fix: add another instance first, or allow the pause".format(" and ".join(lonely), router.url)
         )
-    if check or not (added or removed):
-        return Outcome(before, after, added, removed)
+    if check:
+        return Outcome(before, after, returned, removed)
+    away.clear(router.away, [member.url for member in returned])
     end = clock() + timeout
     for member in added:
         router.add(member)
@@ -95,10 +100,11 @@ def reconcile(
         _used(router, added, use_timeout)
     if removed and not allow_last:
         _others_answer(router, [member for member in after if member not in removed], removed, end, clock, sleep)
+    away.note(router.away, [member.url for member in leaving])
     for member in removed:
         router.remove(member)
     _until(router, lambda now: not any(member in now for member in removed), end, "give up", removed, clock, sleep)
-    return Outcome(before, router.read(), added, removed)
+    return Outcome(before, router.read() if added or removed else after, returned, removed)
 
 
 def _others_answer(
@@ -135,6 +141,7 @@ def _used(router: Router, added: Sequence[Member], timeout: float) -> None:
         return
     for member in left:
         if not last_ones(members, [member]):
+            away.note(router.away, [member.url])
             router.remove(member)
     raise MembersProblem(
         "the router at {} lists {}, and none of its requests was finished there within {:.0f} s. Removed again; the other engines serve. "

@@ -195,11 +195,17 @@ class Service:
     def _link_watch(found: LinkWatch) -> dict[str, t.Any]:
         return {"argv": list(found.argv), "files": [found.settings.as_dict()], "record": found.record}
 
-    @staticmethod
-    def _members(found: MembersFiles, fixed: list[str]) -> dict[str, t.Any]:
+    @property
+    def members_away(self) -> str:
+        """The file with engines that a router must not get back when it starts anew; empty for a service that no runtime of hosts starts."""
+        folder = posixpath.dirname(self.digest_file)
+        return posixpath.join(folder, f"{self.name}.away") if folder else ""
+
+    def _members(self, found: MembersFiles, fixed: list[str]) -> dict[str, t.Any]:
         return {
             "argv": fixed,
             "script": found.script.path,
+            "away": self.members_away,
             "files": [file.as_dict() for file in (found.script, *found.more)],
         }
 

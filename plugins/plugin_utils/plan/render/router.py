@@ -13,7 +13,7 @@ import typing as t
 from ...description.variables import Host
 from ..deployment import Context
 from ..routers.base import Flavour, Members, Place, split, url
-from ..routers.join_members import PROGRAM
+from ..routers.join_members import KEPT, PROGRAM
 from ..routers.registry import flavour_of
 from ..service import File, Health, MembersFiles, Port, Service, Start, Stop, base_url, every_address
 from .container import SOURCES, container
@@ -125,17 +125,28 @@ def _join_program(directory: str) -> str:
 def _members_files(
     context: Context, directory: str, members: Members, place: Place, argv: t.Sequence[str], reached: str
 ) -> MembersFiles:
-    """The engines as a script that sets arguments, and for a router that reads none as a file for a program that adds them."""
+    """The engines as a script that sets arguments, and for a router that reads none as a file for a program that adds them.
+
+    The script reads ``members_away`` of run.sh, the file with engines that a run has taken out.
+    """
     arguments, others = split(argv, members.options)
     lines = ["# Written by ascend.inference. The engines behind the router.", "set -- " + shlex.join(arguments)]
+    python = context.program(router_venv(context))
     more: tuple[File, ...] = ()
     if members.posted:
         path = posixpath.join(directory, "members.json")
         kinds = ("decode", "prefill")  # requests are accepted with the first prefill
         rows = [{"url": url(engine), "worker_type": kind} for kind in kinds for engine in place.answering(kind)]
         more = (File(path, json.dumps({"model": context.served_name, "members": rows}, indent=1) + "\n"),)
-        python = context.program(router_venv(context))
-        lines.append(shlex.join([python, _join_program(directory), reached, path]) + " &")
+        lines.append(shlex.join([python, _join_program(directory), reached, path]) + ' "$members_away" &')
+    else:
+        program = shlex.join(["python3" if context.contained else python, "-c", KEPT])
+        lines += [
+            "# Without those that a run has taken out, because they may be about to stop.",
+            'if [ -s "$members_away" ]; then',
+            f'    members_kept="$({program} "$members_away" "$@")" && eval "$members_kept"',
+            "fi",
+        ]
     script = File(posixpath.join(directory, "members.sh"), "\n".join(lines) + "\n")
     return MembersFiles(tuple(others), script, more)
 
@@ -143,7 +154,7 @@ def _members_files(
 def members_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
     """The plan's ``members``: how engines are added to and removed from the routers while they run; {} if they cannot be.
 
-    ``{members: {api, model, engines: [{name, kind, url}], router, host, url, record, started}}``; ``more`` has the latter keys of each router
+    ``{members: {api, model, engines: [{name, kind, url}], router, host, url, record, started, away}}``; ``more`` has the latter keys of each router
     behind the first, if there are several. All have the same engines.
     """
     routers = [service for service in services if service.kind == "router"]
@@ -170,21 +181,22 @@ def _reached(router: Service) -> dict[str, str]:
         "url": base_url(router.address, router.port("api").first),
         "record": posixpath.join(posixpath.dirname(router.digest_file), f"{router.name}.removed"),
         "started": router.digest_file,
+        "away": router.members_away,
     }
 
 
 def members_of(plan: t.Mapping[str, t.Any], host: str, names: t.Collection[str] | None = None) -> dict[str, t.Any]:
-    """What changes the members of one host's routers: ``{api, model, engines, routers: [name], url, record, started, more: [...]}``.
+    """What changes the members of one host's routers: ``{api, model, engines, routers: [name], url, record, started, away, more: [...]}``.
 
     ``names``: only these routers. {} if the host has none of them, or they cannot be changed while they run.
     """
     section = plan.get("members") or {}
-    keys = ("router", "host", "url", "record", "started")
-    every = [{key: section[key] for key in keys}, *section.get("more", ())] if section else []
+    keys = ("router", "host", "url", "record", "started", "away")
+    every = [{key: section.get(key, "") for key in keys}, *section.get("more", ())] if section else []
     here = [router for router in every if router["host"] == host and (names is None or router["router"] in names)]
     if not here:
         return {}
-    places = [{key: router[key] for key in ("url", "record", "started")} for router in here]
+    places = [{key: router.get(key, "") for key in ("url", "record", "started", "away")} for router in here]
     shared = {key: section[key] for key in ("api", "model", "engines")}
     return {**shared, "routers": [router["router"] for router in here], **places[0], "more": places[1:]}
 

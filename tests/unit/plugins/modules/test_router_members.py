@@ -312,3 +312,80 @@ def test_a_member_answers_with_its_health_page(router):
     router.answer = lambda *unused: (503, {})
     assert not answers(Member("decode", router.url))
     assert not answers(Member("decode", D1)), "nobody listens"
+
+
+@pytest.fixture
+def away(tmp_path):
+    """The file with the engines that a router must not get back, and what is in it."""
+    path = tmp_path / "router.away"
+    return path, lambda: json.loads(path.read_text()) if path.exists() else []
+
+
+@pytest.mark.parametrize("api", ["workers", "instances"])
+def test_an_engine_is_away_from_its_removal_until_it_is_added_again(members, away, api):
+    path, listed = away
+    members(api, SECOND, away=str(path))
+    assert not path.exists()
+    members(api, SECOND, state="absent", away=str(path), check=True)
+    assert not path.exists()
+    members(api, SECOND, state="absent", away=str(path))
+    assert listed() == [D2] and path.stat().st_mode & 0o777 == 0o644
+    members(api, ONE_EACH, away=str(path))
+    assert listed() == [D2], "others return"
+    members(api, SECOND, away=str(path), check=True)
+    assert listed() == [D2]
+    members(api, SECOND, away=str(path))
+    assert not path.exists()
+    members(api, ONE_EACH, purge=True, away=str(path))
+    assert listed() == [D2]
+
+
+def test_an_engine_is_away_before_the_router_is_asked_and_no_more_before_it_is_added(members, router, away):
+    path, listed = away
+    seen, answer = [], router.answer
+
+    def watched(method, path, body):
+        seen.append((method, listed()))
+        return answer(method, path, body)
+
+    router.answer = watched
+    members("workers", SECOND)
+    members("workers", SECOND, state="absent", away=str(path))
+    members("workers", SECOND, away=str(path))
+    assert ("DELETE", [D2]) in seen and ("DELETE", []) not in seen
+    assert ("POST", []) in seen and ("POST", [D2]) not in seen
+
+
+def test_a_router_that_has_just_started_does_not_get_an_engine_that_leaves(members, away):
+    path, listed = away
+    assert members("workers", SECOND, state="absent", away=str(path))["changed"] is False
+    assert listed() == [D2]
+
+
+def test_an_engine_that_a_killed_run_noted_counts_as_missing_though_it_is_listed(members, router, away):
+    path, _listed = away
+    path.write_text(json.dumps([D1]))
+    found = members("workers", ONE_EACH, away=str(path), check=True)
+    assert (found["added"], found["after"]["decode"]) == ([D1], [D1])
+    found = members("workers", ONE_EACH, away=str(path))
+    assert (found["changed"], found["added"]) == (True, [D1]) and not path.exists()
+    assert [call for call in router.calls if call[0] == "POST"] == [], "it is listed, so nothing is added twice"
+    assert not members("workers", ONE_EACH, away=str(path))["changed"]
+
+
+@pytest.mark.parametrize("text", ["", "[", "{}", '"x"', "7", "[[1]]"])
+def test_a_damaged_list_is_none(members, away, text):
+    path, listed = away
+    path.write_text(text)
+    assert not members("workers", ONE_EACH, away=str(path)).get("failed")
+    members("workers", SECOND)
+    members("workers", SECOND, state="absent", away=str(path))
+    assert D2 in listed()
+
+
+def test_an_engine_that_is_not_used_is_away_again(members, router, away, monkeypatch):
+    path, listed = away
+    path.write_text(json.dumps([D2]))
+    monkeypatch.setattr(use, "_finished", lambda found: 0.0)
+    found = members("workers", SECOND, away=str(path), use_timeout=1)
+    assert found["failed"] and listed() == [D2]

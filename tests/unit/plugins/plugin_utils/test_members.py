@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import read_record
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.router import members_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.join_members import PROGRAM
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_tree import files
@@ -110,53 +113,177 @@ def test_single_engines_keep_the_plain_router_and_addresses_with_colons_have_no_
     assert "members" not in plan
 
 
-def test_the_program_adds_each_engine_once_it_answers(tmp_path):
-    """Others do not wait for an engine that sends a header without an end, nor is one added in whose place another address answers."""
-    added, asked, hung = [], {}, {"calls": 0, "ended": threading.Event()}
+class Engines:
+    """Engines and a router, as one server: PATH/health answers 200 from the time on that ``answers`` says so."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *unused):
-            pass
+    def __init__(self):
+        self.added, self.asked, self.calls, self.ended = [], {}, [], threading.Event()
+        self.answers, self.adding = (lambda name, times: True), (lambda url: None)
+        owner = self
 
-        def do_GET(self):
-            # engines and router are one server here; the second engine answers at its third question
-            name = self.path.split("/")[1]
-            asked[name] = asked.get(name, 0) + 1
-            if name == "hung":
-                hung["calls"] += 1
-                self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
-                with contextlib.suppress(OSError):
-                    while not hung["ended"].wait(0.2):
-                        self.wfile.write(b"x")
-                return
-            if name == "moved":
-                self.send_response(302)
-                self.send_header("Location", "/first/health")
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *unused):
+                pass
+
+            def do_GET(self):
+                name = self.path.split("/")[1]
+                owner.asked[name] = owner.asked.get(name, 0) + 1
+                if name == "hung":
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+                    with contextlib.suppress(OSError):
+                        while not owner.ended.wait(0.2):
+                            self.wfile.write(b"x")
+                    return
+                if name == "moved":
+                    self.send_response(302)
+                    self.send_header("Location", "/first/health")
+                    self.end_headers()
+                    return
+                self.send_response(200 if owner.answers(name, owner.asked[name]) else 503)
                 self.end_headers()
-                return
-            self.send_response(200 if name != "second" or asked[name] >= 3 else 503)
-            self.end_headers()
 
-        def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            added.append((self.path, body))
-            if len(added) == 2:  # the file is read in every round
-                (tmp_path / "members.json").write_text(json.dumps({"model": "m", "members": []}))
-            self.send_response(200)
-            self.end_headers()
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                owner.calls.append((self.path, body))
+                owner.added.append(body["url"])
+                owner.adding(body["url"])
+                self.send_response(200)
+                self.end_headers()
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    base = f"http://127.0.0.1:{server.server_port}"
-    members = [{"url": f"{base}/{name}", "worker_type": "decode"} for name in ("first", "second")]
-    odd = [{"url": f"{base}/{name}", "worker_type": "decode"} for name in ("hung", "moved")]
-    (tmp_path / "members.json").write_text(json.dumps({"model": "m", "members": odd + members}))
-    (tmp_path / "join.py").write_text(PROGRAM.replace("worker.join(5)", "worker.join(0.5)"))
-    argv = [sys.executable, str(tmp_path / "join.py"), f"{base}/router", str(tmp_path / "members.json")]
-    subprocess.run(argv, check=True, timeout=60)
-    assert hung["calls"]
-    hung["ended"].set()
-    server.shutdown()
-    server.server_close()
-    assert added == [("/router/workers", {**member, "model_id": "m"}) for member in members]
-    assert asked["second"] >= 3
+            def do_DELETE(self):
+                owner.added.remove(unquote(self.path[len("/router/workers/") :]))
+                self.send_response(200)
+                self.end_headers()
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def join(self, folder, *names):
+        """Run the program for these decode engines, and ``p`` as prefill."""
+        kinds = {name: "prefill" if name == "p" else "decode" for name in names}
+        members = [{"url": f"{self.url}/{name}", "worker_type": kind} for name, kind in kinds.items()]
+        (folder / "members.json").write_text(json.dumps({"model": "m", "members": members}))
+        (folder / "join.py").write_text(PROGRAM.replace("worker.join(5)", "worker.join(0.5)"))
+        paths = [str(folder / name) for name in ("members.json", "away")]
+        argv = [sys.executable, str(folder / "join.py"), f"{self.url}/router", *paths]
+        subprocess.run(argv, check=True, timeout=60)
+        return members
+
+
+@pytest.fixture
+def engines():
+    made = Engines()
+    yield made
+    made.ended.set()
+    made.server.shutdown()
+    made.server.server_close()
+
+
+def test_the_program_adds_each_engine_once_it_answers(engines, tmp_path):
+    engines.answers = lambda name, times: name != "second" or times >= 3
+    members = engines.join(tmp_path, "first", "second")
+    assert engines.calls == [("/router/workers", {**member, "model_id": "m"}) for member in members]
+    assert engines.asked["second"] >= 3
+
+
+def test_others_do_not_wait_for_an_engine_without_an_end_and_a_redirect_is_no_answer(engines, tmp_path):
+    def none_is_left(_url):  # the file is read in every round
+        if len(engines.added) == 2:
+            (tmp_path / "members.json").write_text(json.dumps({"model": "m", "members": []}))
+
+    engines.adding = none_is_left
+    engines.join(tmp_path, "hung", "moved", "first", "second")
+    assert engines.added == [f"{engines.url}/{name}" for name in ("first", "second")]
+    assert engines.asked["hung"] and engines.asked["moved"]
+
+
+def test_the_program_adds_no_engine_that_is_out(engines, tmp_path):
+    away = tmp_path / "away"
+    away.write_text(json.dumps([f"{engines.url}/second", f"{engines.url}/p"]))
+    engines.join(tmp_path, "first", "second", "p")
+    assert engines.added == [f"{engines.url}/{name}" for name in ("first", "p")], "prefill would have none"
+    for text in ("", "[", "7", "[[]]"):
+        engines.added.clear()
+        away.write_text(text)
+        engines.join(tmp_path, "first", "second")
+        assert len(engines.added) == 2, text
+
+
+def test_an_engine_that_leaves_while_it_is_added_is_removed_again(engines, tmp_path):
+    out = json.dumps([f"{engines.url}/second"])
+    engines.adding = lambda url: (tmp_path / "away").write_text(out)
+    engines.join(tmp_path, "second", "first")
+    assert engines.added == [f"{engines.url}/first"]
+
+
+def test_an_engine_that_leaves_while_it_is_asked_is_not_added(engines, tmp_path):
+    def leaving(name, times):
+        if name == "second":
+            (tmp_path / "away").write_text(json.dumps([f"{engines.url}/second"]))
+        return True
+
+    engines.answers = leaving
+    engines.join(tmp_path, "second", "first")
+    assert [body["url"] for _path, body in engines.calls] == [f"{engines.url}/first"]
+
+
+def arguments(router, away):
+    """The arguments that the script of a router sets, with this file of engines that are out."""
+    script = router["members"]["files"][0]["content"]
+    program = re.search(r"\$\((\S+) -c", script)[1]
+    shell = f'set -eu\nmembers_away={away}\n{script.replace(program, sys.executable)}\nprintf "%s\\n" "$@"'
+    return subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.fixture(params=["two lists", "URLs"])
+def listing(request):
+    """A router that reads its engines from its command line, its decode or colocated engines, and how it lists some of them."""
+    if request.param == "two lists":
+        plan, router = planned({**NPU, "inference_release": "0.23.0"}, 3)
+        kind = "decode"
+    else:
+        hosts = {"n1": {"groups": ["colocated"], "variables": {"ansible_host": "192.0.2.1"}}}
+        plan = launch_plan({**CPU, "inference_pools": {"colocated": {"instances": 3}}}, hosts)
+        router, kind = next(service for service in plan["services"] if service["kind"] == "router"), "colocated"
+    urls = [engine["url"] for engine in plan["members"]["engines"] if engine["kind"] == kind]
+
+    def shown(found):
+        if kind == "colocated":
+            return found[found.index("--worker-urls") + 1 :]
+        ports = found[found.index("--decoder-ports") + 1 :]
+        hosts = found[found.index("--decoder-hosts") + 1 :]
+        assert found.index("--prefiller-ports") - found.index("--prefiller-hosts") == 3, "prefill keeps its two"
+        return [f"http://{host}:{port}" for host, port in zip(hosts, ports, strict=False)]
+
+    return router, urls, shown
+
+
+def test_a_router_that_starts_anew_does_not_list_engines_that_are_out(listing, tmp_path):
+    router, urls, shown = listing
+    away = tmp_path / "router.away"
+    every = arguments(router, away)
+    assert shown(every) == urls, "there is no such file"
+    for text in ("", "[", "7", "[[]]", '["http://192.0.2.9:1"]'):
+        away.write_text(text)
+        assert arguments(router, away) == every, text
+    away.write_text(json.dumps([urls[1]]))
+    assert shown(arguments(router, away)) == [urls[0], urls[2]]
+    away.write_text(json.dumps(urls))
+    assert arguments(router, away) == every, "it would have none"
+
+
+@pytest.mark.parametrize("runtime", ["systemd", "docker", "supervisor"])
+def test_the_file_of_engines_that_are_out_is_where_the_router_and_the_module_look(runtime):
+    plan, router = planned({**NPU, "inference_release": "0.23.0", "inference_runtime": runtime}, 2)
+    asked = members_of(plan, "n1")
+    assert asked["away"] == router["members"]["away"] == asked["record"].replace(".removed", ".away")
+    if runtime == "docker":
+        mounts = [mount.split(":")[0] for mount in router["container"]["mounts"]]
+        assert any(asked["away"].startswith(f"{path}/") for path in mounts)
+
+
+def test_a_plan_of_an_earlier_version_has_no_such_file():
+    plan, _router = planned(CPU, 2)
+    del plan["members"]["away"]
+    assert members_of(plan, "n1")["away"] == ""
