@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.lifecycle.before import as_listed, left_out, listed_by
 from ..plugin_utils.lifecycle.steps import pending_of, steps
 from ..plugin_utils.plan.record import stored_plan, whole_plan
 
@@ -21,11 +22,14 @@ def change_steps(
     early: t.Any = False,
     unfinished: t.Any = False,
 ) -> dict[str, t.Any]:
-    """Adapter: ``hostvars`` on the left; ``text`` is the recorded plan.json, empty without one."""
+    """Adapter: ``hostvars`` on the left, also with what the routers list; ``text`` is the recorded plan.json, empty without one."""
     keys = ("__service_registered", "__service_secrets_written")
     found = {host: pending_of(*(plain(hostvars[host].get(key)) or {} for key in keys)) for host in hosts}
-    plans = (whole_plan(plain(plan)), stored_plan(str(text or "")))
-    return steps(found, *plans, bool(allow_pause), bool(early), unfinished=bool(unfinished))
+    new, old = whole_plan(plain(plan)), stored_plan(str(text or ""))
+    listed = listed_by(plain(hostvars[host].get("__service_missing")) for host in hosts)
+    old = as_listed(old, new, listed)
+    options = {"unfinished": bool(unfinished), "out": left_out(old, new, listed)}
+    return steps(found, new, old, bool(allow_pause), bool(early), **options)
 
 
 class FilterModule:

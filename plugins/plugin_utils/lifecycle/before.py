@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import typing as t
+from urllib.parse import urlsplit
 
+from ..description.values import natural
 from ..plan.revision import KINDS
 
 Plan = t.Mapping[str, t.Any]
@@ -14,6 +16,69 @@ Service = t.Mapping[str, t.Any]
 Pending = t.Mapping[str, t.Mapping[str, t.Any]]
 Key = tuple[str, int]  # kind and number of an instance
 FRONTS = ("frontend", "balancer", "router")  # the first of them that is planned is the clients' entry
+
+
+def listed_by(results: t.Iterable[t.Any]) -> dict[str, list[str]]:
+    """{pool: [url]} of all routers, from results of the module router_members; one that failed or did not run has no list."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        for kind, urls in ((result or {}).get("before") or {}).items():
+            found.setdefault(kind, []).extend(urls)
+    return found
+
+
+def as_listed(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[str]]) -> Plan:
+    """The deployed plan with the URLs under which routers have its engines, after a run that gave them other ports was killed before it was recorded.
+
+    ``listed``: {pool: [url]} of the routers that answer. A URL that neither plan has belongs to an engine of its pool and host that is listed
+    under none of its own; of several, to the first one by name and port, because they are changed in this order.
+    """
+    engines = (deployed.get("members") or {}).get("engines", ())
+    planned = (plan.get("members") or {}).get("engines", ())
+    known = {engine["url"] for engine in (*engines, *planned)}
+    stray = {
+        kind: sorted({url for url in urls if url not in known and _port(url)}, key=_port)
+        for kind, urls in listed.items()
+    }
+    here = {url for urls in listed.values() for url in urls}
+    own = {
+        name: {engine["url"] for engine in (*engines, *planned) if engine["name"] == name} for name in _names(engines)
+    }
+    found = {}
+    for engine in sorted(engines, key=lambda engine: natural(engine["name"])):
+        same = [url for url in stray.get(engine["kind"], ()) if _host(url) == _host(engine["url"])]
+        if same and not own[engine["name"]] & here:
+            found[engine["name"]] = same[0]
+            stray[engine["kind"]].remove(same[0])
+    if not found:
+        return deployed
+    changed = [{**engine, "url": found.get(engine["name"], engine["url"])} for engine in engines]
+    return {**deployed, "members": {**deployed["members"], "engines": changed}}
+
+
+def left_out(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[str]]) -> set[str]:
+    """Names of deployed engines that the routers have under none of their URLs; none if no router answers. ``deployed``: the result of `as_listed`."""
+    here = {url for urls in listed.values() for url in urls}
+    engines = (deployed.get("members") or {}).get("engines", ())
+    planned = (plan.get("members") or {}).get("engines", ())
+    found = {engine["name"] for engine in (*engines, *planned) if engine["url"] in here}
+    return _names(engines) - found if here else set()
+
+
+def _names(engines: t.Iterable[t.Mapping[str, t.Any]]) -> set[str]:
+    return {engine["name"] for engine in engines}
+
+
+def _host(url: str) -> str:
+    return url.rpartition(":")[0]
+
+
+def _port(url: str) -> int:
+    """0 without one: what a router lists may be any text."""
+    try:
+        return urlsplit(url).port or 0
+    except ValueError:
+        return 0
 
 
 def instances_of(services: t.Iterable[Service]) -> dict[Key, set[str]]:
@@ -106,6 +171,30 @@ def torn(plan: Plan, outdated: t.Collection[str], gone: t.Mapping[str, Service])
     for names in instances_of(plan["services"]).values():
         if names & set(gone) and names & set(outdated):
             found |= names
+    return found
+
+
+def leftovers(plan: Plan, gone: t.Mapping[str, Service], old: t.Container[Key]) -> set[str]:
+    """Names of processes that run elsewhere than planned, of instances that have others where they were and no longer serve as a whole.
+
+    ``old``: the result of `old_instances`. A process that is left over would look for its peers, and find the new ones.
+    """
+    hosts = {service["name"]: service["host"] for service in plan["services"]}
+    return {
+        name
+        for key, names in instances_of(plan["services"]).items()
+        if key not in old and any(name not in gone and hosts[name] for name in names)
+        for name in names & set(gone)
+    }
+
+
+def beyond(names: t.Collection[str], plan: Plan, gone: t.Mapping[str, Service]) -> dict[str, list[str]]:
+    """{host: names of those that run there}, only hosts that the plan does not have."""
+    hosts = {host["name"] for host in plan["hosts"]}
+    found: dict[str, list[str]] = {}
+    for name in sorted(set(names) & set(gone)):
+        if gone[name]["host"] not in hosts:
+            found.setdefault(gone[name]["host"], []).append(name)
     return found
 
 

@@ -38,11 +38,15 @@ def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
     decided = change(plan, deployed)
     instances = instances_of(plan["services"])
     leaving = old_instances(plan, deployed, elsewhere(plan, deployed, {}), ())
-    first = sorted({name for names in decided["vacate"].values() for name in names}, key=natural)
+    stopped = [*decided["vacate"].values(), *decided["beyond"].values()]
+    first = sorted({name for names in stopped for name in names}, key=natural)
     lines = _first_lines(first, decided, instances, leaving)
     again = [service["name"] for service in plan["services"] if service["name"] in {*decided["new"], *first}]
     rest = [name for name in decided["rest"] if name not in first]
-    lines += [f"start {', '.join(again)}, prove and add the engines to the router"] if again else []
+    engines = {name for names in instances.values() for name in names} & set(again)
+    lines += (
+        [f"start {', '.join(again)}{', prove and add the engines to the router' if engines else ''}"] if again else []
+    )
     lines += [f"restart at once: {', '.join(rest)}"] if rest else []
     for step in decided["roll"]:
         if step["routers"]:

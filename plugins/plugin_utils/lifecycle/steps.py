@@ -18,10 +18,12 @@ from ..description.values import natural
 from ..plan.linked import together
 from ..plan.revision import KINDS, incompatible
 from .before import (
+    beyond,
     by_host,
     elsewhere,
     engines_as_deployed,
     instances_of,
+    leftovers,
     moved_entry,
     old_instances,
     taken_from,
@@ -70,6 +72,7 @@ def steps(
     early: bool = False,
     starts_first: bool = True,
     unfinished: bool = False,
+    out: t.Container[str] = (),
 ) -> dict[str, t.Any]:
     """The change of all hosts, decided once.
 
@@ -78,14 +81,14 @@ def steps(
     ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one;
     ``early``: before files are written; ``starts_first``: whether services that are down start before the steps, so that routers among them
     serve then; ``unfinished``: whether an upgrade half by half was interrupted: what runs is not what was recorded, so nothing restarts behind a
-    router. Returns
+    router; ``out``: names of engines that the routers do not have, which restart before others leave. Returns
 
     ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], leaving, upstream: [url],
     routers: [name]}``, engines first, then ``routers`` behind a balancer;
     ``held``: names of their services, which nothing else may restart; ``pauses``: {reason: [service]}; ``refusals``: texts why the change
     needs a pause; ``notes``: what to print; ``vacate``: {host: services that stop before any starts}; ``withdrawn``: before they stop,
     ``{engines, upstream, pause}``: engines with the URLs that the routers have, which leave the routers and, without ``pause``, finish. A step's
-    ``leaving`` are its engines with these URLs.
+    ``leaving`` are its engines with these URLs; ``beyond``: as ``vacate``, on hosts that the plan does not have.
     """
     instances = instances_of(plan["services"])
     down = {name for found in pending.values() for name in found.get("down") or ()}
@@ -102,6 +105,7 @@ def steps(
     due = {key: names for key, names in instances.items() if outdated & names and not gone & names}
     entries = [name for name in entries if name not in stopping]
     old = {key: names for key, names in old.items() if not names & stopping}
+    _end_leftovers(result, leftovers(plan, away_now, old), stopping, plan, deployed, away_now, down)
     if unfinished:
         if outdated - gone:
             _at_once(result, sorted(outdated - gone, key=natural), allow_pause, early)
@@ -134,7 +138,7 @@ def steps(
     if not starts_first and len(named(plan, "router") - down) < 2:
         routers = []  # the balancer would not drain the last one that runs
     entries = [name for name in entries if name not in routers]
-    result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed, away_now)
+    result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed, away_now, out)
     result["roll"] += _rolled_routers(routers, plan)
     result["held"] = sorted(name for step in result["roll"] for name in step["services"])
     at_once = {name: _entry_reason(name, plan, deployed, pending, down) for name in entries}
@@ -151,7 +155,16 @@ def steps(
 
 def _nothing() -> dict[str, t.Any]:
     """The result of ``steps`` for a change that needs none."""
-    return {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "vacate": {}, "withdrawn": {}}
+    return {
+        "roll": [],
+        "held": [],
+        "pauses": {},
+        "refusals": [],
+        "notes": [],
+        "vacate": {},
+        "withdrawn": {},
+        "beyond": {},
+    }
 
 
 def _by_reason(
@@ -223,6 +236,23 @@ def _stop_first(
     return given | parted
 
 
+def _end_leftovers(
+    result: dict[str, t.Any],
+    left: set[str],
+    stopping: set[str],
+    plan: Plan,
+    deployed: Plan,
+    gone: t.Mapping[str, Service],
+    down: set[str],
+) -> None:
+    """Let processes end before any starts that were left of instances which no longer serve; routers may have them still."""
+    for host, names in by_host(left - stopping, plan, deployed, gone, ()).items():
+        result["vacate"][host] = sorted({*result["vacate"].get(host, ()), *names})
+    result["beyond"] = beyond(left | stopping, plan, gone)
+    if not result["withdrawn"]:
+        _take_out(result, engines_as_deployed(left - stopping, deployed), plan, deployed, down)
+
+
 def _listed(names: t.Iterable[str]) -> str:
     return ", ".join(sorted(names, key=natural))
 
@@ -276,11 +306,17 @@ def _stop_all(
     stopped = by_host(names, plan, deployed, gone, down)
     for host, found in stopped.items():
         result["vacate"][host] = sorted({*result["vacate"].get(host, ()), *found})
-    hosts = {host["name"] for host in plan["hosts"]}
-    beyond = {name for name in names if name in gone and gone[name]["host"] not in hosts}
-    left = engines_as_deployed(beyond, deployed)
-    if left and plan.get("members") and _routers(plan) == _routers(deployed) and not named(plan, "router") & down:
-        result["withdrawn"] = {"engines": left, "upstream": [], "pause": True}
+    away = {name for found in beyond(names, plan, gone).values() for name in found}
+    _take_out(result, engines_as_deployed(away, deployed), plan, deployed, down)
+
+
+def _take_out(
+    result: dict[str, t.Any], engines: t.Sequence[Step], plan: Plan, deployed: Plan, down: t.Collection[str]
+) -> None:
+    """Let engines leave the routers at once, if those run and their members can be changed, besides others that do."""
+    if engines and plan.get("members") and _routers(plan) == _routers(deployed) and not named(plan, "router") & {*down}:
+        before = result["withdrawn"].get("engines", ())
+        result["withdrawn"] = {"engines": [*before, *engines], "upstream": [], "pause": True}
 
 
 def _moves(
@@ -470,12 +506,20 @@ def _reason(
 
 
 def _rolled(
-    due: t.Mapping[tuple[str, int], set[str]], plan: Plan, deployed: Plan, gone: t.Collection[str]
+    due: t.Mapping[tuple[str, int], set[str]],
+    plan: Plan,
+    deployed: Plan,
+    gone: t.Collection[str],
+    out: t.Container[str],
 ) -> list[Step]:
-    """One instance of each pool at a time, so that prefill and decode keep their proportion. ``gone``: names of `elsewhere`."""
+    """One instance of each pool at a time, so that prefill and decode keep their proportion. ``gone``: names of `elsewhere`.
+
+    Those that a killed run left out of the routers come first: without them, the last one that serves would have to leave.
+    """
     rows: dict[int, set[str]] = {}
     for kind in KINDS:
-        numbers = sorted(number for found, number in due if found == kind)
+        numbers = [number for found, number in due if found == kind]
+        numbers.sort(key=lambda number: (not any(name in out for name in due[kind, number]), number))
         for place, number in enumerate(numbers):
             rows.setdefault(place, set()).update(due[kind, number])
     hosts = {service["name"]: service["host"] for service in plan["services"]}

@@ -50,7 +50,16 @@ def found(outdated, down=(), secrets=False):
     return {"n1": {"outdated": list(outdated), "down": list(down), "secrets": secrets}}
 
 
-NOTHING = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "vacate": {}, "withdrawn": {}}
+NOTHING = {
+    "roll": [],
+    "held": [],
+    "pauses": {},
+    "refusals": [],
+    "notes": [],
+    "vacate": {},
+    "withdrawn": {},
+    "beyond": {},
+}
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
 
 

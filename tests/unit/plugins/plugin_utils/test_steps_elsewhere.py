@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before import as_listed, left_out, listed_by
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import change, planned_steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
     ALONE,
@@ -185,8 +186,50 @@ def test_an_instance_starts_anew_as_a_whole_if_one_of_its_hosts_is_replaced():
     here = pending(new, d1={"outdated": ["decode-0-0"]}, d5={"down": ["decode-0-1"]})
     found = steps(here, new, old)
     assert (found["vacate"], found["refusals"], found["held"]) == ({"d1": ["decode-0-0"]}, [], [])
+    assert found["beyond"] == {"d2": ["decode-0-1"]}, "it would look for its peers, and find the new one"
     assert [engine["url"] for engine in found["withdrawn"]["engines"]] == urls(old, "decode-0-0")
     assert not any("decode-1" in line for line in planned_steps(new, old))
+    assert planned_steps(new, old)[1:] == [
+        "  1. drain and stop decode-0-0, decode-0-1; instances that serve meanwhile: 1 of decode",
+        "  2. start decode-0-0, decode-0-1, prove and add the engines to the router",
+    ]
+
+
+@pytest.mark.parametrize("stays", ["d1", "d2"])
+def test_what_is_left_of_an_instance_that_has_died_stops_before_it_starts_with_another_host(stays):
+    """One of its processes is down, so nothing has to be drained; the other one runs on a host that the plan does not have."""
+    old = plan(FOUR, counts={"decode": 2}, decode=SPAN)
+    new = plan({**FOUR, "decode": [stays, "d3", "d4", "d5"]}, old, counts={"decode": 2}, decode=SPAN)
+    names = {service["host"]: service["name"] for service in new["services"] if service["instance"] == 0}
+    before = {service["host"]: service["name"] for service in old["services"]}
+    left = "d2" if stays == "d1" else "d1"
+    here = pending(new, **{stays: {"down": [names[stays]]}, "d5": {"down": [names["d5"]]}})
+    found = steps(here, new, old)
+    assert (found["beyond"], found["vacate"], found["refusals"]) == ({left: [before[left]]}, {}, [])
+    api = [engine["url"] for engine in found["withdrawn"].get("engines", ())]
+    assert api == (urls(old, before[left]) if stays == "d2" else []), "the router may have it still"
+    assert found["withdrawn"].get("pause", True), "it does not serve"
+    known = pending(new, **{stays: {"down": [names[stays]]}})
+    new["hosts"].append({"name": left})
+    assert steps({**known, left: {"other": []}}, new, old)["beyond"] == {}
+
+
+def test_what_is_left_on_a_host_that_stays_stops_as_well():
+    old = plan(FOUR, counts={"decode": 2}, decode=SPAN)
+    new = plan({**FOUR, "decode": ["d1", "d3", "d4", "d5"]}, old, counts={"decode": 2}, decode=SPAN)
+    new["hosts"].append({"name": "d2"})
+    unit = next(service["unit"] for service in old["services"] if service["name"] == "decode-0-1")
+    here = pending(new, d1={"down": ["decode-0-0"]}, d2={"other": [unit]}, d5={"down": ["decode-0-1"]})
+    found = steps(here, new, old)
+    assert (found["beyond"], found["vacate"], found["withdrawn"]) == ({}, {"d2": ["decode-0-1"]}, {})
+
+
+def test_an_instance_that_moves_as_a_whole_serves_until_the_new_one_does():
+    old = plan(FOUR, counts={"decode": 2}, decode=SPAN)
+    new = plan({**FOUR, "decode": ["d3", "d4", "d5", "d6"]}, old, counts={"decode": 2}, decode=SPAN)
+    names = [service["name"] for service in new["services"] if service["host"] in ("d5", "d6")]
+    found = steps(pending(new, d5={"down": names[:1]}, d6={"down": names[1:]}), new, old)
+    assert (found["beyond"], found["vacate"], found["withdrawn"], found["refusals"]) == ({}, {}, {}, [])
 
 
 def test_the_only_instance_over_several_hosts_needs_a_pause_for_that():
@@ -197,6 +240,7 @@ def test_the_only_instance_over_several_hosts_needs_a_pause_for_that():
     assert found["pauses"] == {ALONE: ["decode-0-0", "decode-0-1"]} and "Nothing was changed" in found["refusals"][0]
     found = steps(here, new, old, allow_pause=True)
     assert found["vacate"] == {"d1": ["decode-0-0"]} and found["withdrawn"] == {}
+    assert found["beyond"] == {"d2": ["decode-0-1"]}
 
 
 def test_a_router_that_moves_is_announced_and_refused_while_it_runs():
@@ -239,3 +283,143 @@ def test_nobody_waits_for_an_engine_whose_address_another_one_has():
     assert [engine["name"] for engine in leaving_engines(new, old)] == ["prefill-1"]
     new["members"]["engines"].append({"name": "decode-2", "kind": "decode", "url": urls(old, "prefill-1")[0]})
     assert leaving_engines(new, old) == []
+
+
+def listing(*engines, also=()):
+    """What routers list, {pool: [url]}."""
+    found = {}
+    for engine in engines:
+        found.setdefault(engine["kind"], []).append(engine["url"])
+    for kind, url in also:
+        found.setdefault(kind, []).append(url)
+    return found
+
+
+def test_an_engine_that_a_killed_run_gave_another_port_leaves_under_the_url_that_the_router_has():
+    """The ports change from 7300 to 7800 in a run that is killed after its first engine, and then to 7900."""
+    old = plan(TWO)
+    between = plan(TWO, old, decode={"ports": {"api": [7800]}})
+    new = plan(TWO, old, decode={"ports": {"api": [7900]}})
+    first = [engine for engine in between["members"]["engines"] if engine["name"] == "decode-0"]
+    rest = [engine for engine in old["members"]["engines"] if engine["name"] != "decode-0"]
+    seen = as_listed(old, new, listing(*first, *rest))
+    assert urls(seen, "decode-0") == urls(between, "decode-0") and urls(seen, "decode-1") == urls(old, "decode-1")
+    here = pending(new, d1={"outdated": ["decode-0"]}, d2={"outdated": ["decode-1"]})
+    leaving = [[engine["url"] for engine in step["leaving"]] for step in steps(here, new, seen)["roll"]]
+    assert leaving == [urls(between, "decode-0"), urls(old, "decode-1")]
+    seen = as_listed(old, new, listing(*between["members"]["engines"]))
+    assert [urls(seen, name) for name in ("decode-0", "decode-1")] == [
+        urls(between, name) for name in ("decode-0", "decode-1")
+    ], "it was killed before it was recorded"
+
+
+def test_engines_of_one_host_are_told_apart_by_their_order():
+    one = {"prefill": ["p1"], "decode": ["d1"]}
+    counts, pool = {"prefill": 1, "decode": 3}, {"tensor_parallel_size": 2}
+    old = plan(one, counts=counts, pool=pool)
+    between = plan(one, old, counts=counts, pool=pool, decode={"ports": {"api": [9000, 10000, 11000]}})
+    new = plan(one, old, counts=counts, pool=pool, decode={"ports": {"api": [7900, 7940, 7980]}})
+    done = [engine for engine in between["members"]["engines"] if engine["name"] in ("decode-0", "decode-1")]
+    seen = as_listed(old, new, listing(*reversed(done), *old["members"]["engines"][2:]))
+    assert [urls(seen, name) for name in ("decode-0", "decode-1")] == [
+        urls(between, name) for name in ("decode-0", "decode-1")
+    ]
+    assert urls(seen, "decode-2") == urls(old, "decode-2")
+
+
+def test_what_a_router_lists_is_no_engine_of_another_host_or_pool_and_may_be_any_text():
+    old = plan(TWO)
+    new = plan(TWO, old, pool={"ports": {"api": [7900]}})
+    texts = ["http://192.0.2.99:1", "x", "http://[", "http://192.0.2.11:x", ""]
+    assert as_listed(old, new, listing(also=[("decode", text) for text in texts])) == old
+    first = urls(old, "prefill-0")[0].rpartition(":")[0]
+    assert as_listed(old, new, listing(also=[("decode", f"{first}:1")])) == old
+    assert as_listed(old, new, {}) == old and as_listed({}, new, {"decode": ["http://x:1"]}) == {}
+    assert as_listed(old, new, listing(*old["members"]["engines"], also=[("prefill", f"{first}:1")])) == old
+
+
+def store(masters, deployed=None, instances=2, **ha):
+    """Engines that share a store on hosts of their own, with its masters on these hosts."""
+    groups = {
+        "h1": ["colocated"],
+        "h2": ["colocated"][: instances - 1],
+        **{host: ["mooncake_master"] for host in masters},
+    }
+    hosts = {
+        name: {"groups": found, "variables": {"ansible_host": f"192.0.2.{ord(name[0]) + int(name[1:])}"}}
+        for name, found in groups.items()
+        if found
+    }
+    variables = {
+        "inference_release": "0.23.0",
+        "inference_hardware": "a2",
+        "inference_interface": "eth0",
+        "inference_model": {"path": "/models/m", "name": "m"},
+        "inference_kv_transfer": "store",
+        "inference_pools": {"colocated": {"instances": instances, "tensor_parallel_size": 8}},
+        "inference_store": {"ha": {**ha, "masters": len(masters)}} if ha else {},
+    }
+    return launch_plan(variables, hosts, (), deployed and deployed["placement"])
+
+
+def test_a_store_moves_in_steps_new_master_engines_one_by_one_old_master():
+    old = store(["m1"])
+    new = store(["m2"], old)
+    found = change(new, old)
+    assert (found["refusals"], found["pauses"], found["vacate"], found["beyond"]) == ([], {}, {}, {})
+    assert planned_steps(new, old)[1:] == [
+        "  1. start mooncake-master",
+        "  2. drain, restart, prove and return colocated-0; instances that serve meanwhile: 1 of colocated",
+        "  3. drain, restart, prove and return colocated-1; instances that serve meanwhile: 1 of colocated",
+        "  4. drain and remove mooncake-master on m1",
+    ]
+    stages = {service["kind"]: service["start"]["stage"] for service in new["services"]}
+    assert stages["mooncake_master"] < stages["colocated"]
+
+
+def test_the_only_engine_of_a_store_that_moves_needs_a_pause():
+    old = store(["m1"], instances=1)
+    new = store(["m2"], old, instances=1)
+    here = pending(new, m2={"down": ["mooncake-master"]}, h1={"outdated": ["colocated-0"]})
+    found = steps(here, new, old, early=True)
+    assert found["pauses"] == {ALONE: ["colocated-0"]} and "colocated-0 must restart" in found["refusals"][0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(["m1", "m2"], ["m1", "m2", "m3"]), (["m1", "m2", "m3"], ["m1", "m2"]), (["m1", "m2", "m3"], ["m1", "m2", "m4"])],
+)
+def test_a_store_with_several_masters_gains_or_loses_one_and_no_engine_restarts(before, after):
+    etcd = ["192.0.2.91:2379", "192.0.2.92:2379", "192.0.2.93:2379"]
+    old = store(before, etcd_endpoints=etcd, oplog=False)
+    new = store(after, old, etcd_endpoints=etcd, oplog=False)
+    found = change(new, old)
+    assert (found["roll"], found["rest"], found["pauses"], found["vacate"]) == ([], [], {}, {})
+    assert all("mooncake-master-2" in name for name in [*found["new"], *found["gone"]])
+
+
+def test_engines_that_a_killed_run_left_out_of_the_routers_restart_first():
+    """It was killed in its second step; then other settings are planned, so that the first engine is the only one that serves, and changes again."""
+    old = plan(TWO)
+    between = plan(TWO, old, decode={"ports": {"api": [7800]}})
+    new = plan(TWO, old, decode={"ports": {"api": [7900]}})
+    first = [engine for engine in between["members"]["engines"] if engine["name"] == "decode-0"]
+    prefill = [engine for engine in old["members"]["engines"] if engine["kind"] == "prefill"]
+    found = listing(*first, *prefill)
+    seen = as_listed(old, new, found)
+    assert left_out(seen, new, found) == {"decode-1"}
+    here = pending(new, d1={"outdated": ["decode-0"]}, d2={"outdated": ["decode-1"]})
+    roll = steps(here, new, seen, out={"decode-1"})["roll"]
+    assert [step["services"] for step in roll] == [["decode-1"], ["decode-0"]]
+    assert [[engine["url"] for engine in step["leaving"]] for step in roll] == [
+        urls(old, "decode-1"),
+        urls(between, "decode-0"),
+    ]
+    assert left_out(old, new, {}) == left_out({}, new, found) == set()
+    assert left_out(old, new, listing(*old["members"]["engines"])) == set()
+    assert left_out(old, new, listing(*new["members"]["engines"])) == set(), "they have changed"
+
+
+def test_routers_that_do_not_answer_list_nothing():
+    results = [{"before": {"decode": ["http://a:1"]}}, {"failed": True}, None, {"before": {"decode": ["http://b:1"]}}]
+    assert listed_by(results) == {"decode": ["http://a:1", "http://b:1"]}
