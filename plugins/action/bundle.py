@@ -23,6 +23,7 @@ from ..module_utils.install.venv_options import ARGUMENTS as VENV
 from ..module_utils.tools.text import visible
 from ..plugin_utils.bundle import controller, signature
 from ..plugin_utils.bundle.apt import Apt
+from ..plugin_utils.bundle.archives import Given
 from ..plugin_utils.bundle.contents import Contents, contents
 from ..plugin_utils.bundle.distribution import DEBIAN, RED_HAT
 from ..plugin_utils.bundle.dnf_program import Dnf
@@ -57,8 +58,12 @@ ARGUMENTS = {
     "base": {"type": "path"},
     "sign": {"type": "str", "default": ""},
     "keyring": {"type": "path"},
+    "minisign_key": {"type": "path"},
+    "minisign_public_key": {"type": "str"},
     "ansible": {"type": "bool", "default": True},
     "controller": {"type": "dict", "default": {}},
+    "archives": {"type": "str", "default": ""},
+    "archive_checksums": {"type": "dict", "default": {}},
 }
 
 
@@ -90,11 +95,18 @@ def verified(options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Whether the bundle is what its manifest says, and who signed it."""
     path = options["path"]
     sums = signature.verify(path, options["keyring"]) if options["keyring"] else None
+    if options["minisign_public_key"]:
+        other = signature.verify_minisign(path, options["minisign_public_key"])
+        if sums not in (None, other):
+            raise BundleError(
+                f"{SUMS} in {path} changed while its signatures were verified. Fix: find out who can write there"
+            )
+        sums = other
     data, digest = read_with_digest(path)
     findings = verify(path, data, digest, sums)
     if findings:
         return failed(findings, f"The bundle {path} is damaged. Nothing was copied to a host.")
-    found = {"files": len(data["items"]), "platforms": data["platforms"], "signed": bool(options["keyring"])}
+    found = {"files": len(data["items"]), "platforms": data["platforms"], "signed": sums is not None}
     return {**found, "manifest_sha256": digest}
 
 
@@ -125,7 +137,7 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
         uv, listing_of_pip = installed_uv() if wanted.environments else ("", "")
         resolution, registry = Resolution(uv, run_command, folder, listing_of_pip), Registry()
         fetchers: dict[str, Fetcher] = {DEBIAN: Apt(folder), RED_HAT: Dnf(folder)}
-        git = Git(folder)
+        git = Git(folder, given=Given(options["archives"], options["archive_checksums"]))
         listing = listed(wanted, resolution, registry, fetchers, git)
         Display().display(visible(table(listing.rows(), wanted.missing)))
         if listing.findings:
@@ -153,6 +165,8 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
     changed = write(options["path"], manifest(head, items, platforms))
     if options["sign"] and (changed or not signature.exists(options["path"])):
         signature.sign(options["path"], options["sign"])
+    if options["minisign_key"] and (changed or not signature.exists(options["path"], signature.MINISIGN)):
+        signature.sign_minisign(options["path"], options["minisign_key"])
     with contextlib.suppress(OSError):
         os.rmdir(os.path.join(options["path"], "incomplete"))
     sizes = size_text(sum(each["size"] for each in items))

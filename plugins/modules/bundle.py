@@ -56,6 +56,22 @@ options:
   keyring:
     description: A file of C(gpg --export). With O(state=verified) the signature has to be of one of its keys.
     type: path
+  minisign_key:
+    description: File of a secret key of C(minisign) without a password, which signs C(SHA256SUMS). Without it there is no such signature.
+    type: path
+  minisign_public_key:
+    description: Public key of C(minisign), as its file or its text. With O(state=verified) the signature has to be of this key.
+    type: str
+  archives:
+    description:
+      - Folder on the controller, or address of a mirror, with archives that builds of vLLM-Ascend fetch while they compile, by their names.
+        Without it they are fetched from the addresses in the sources.
+    type: str
+    default: ""
+  archive_checksums:
+    description: Their digests, as C({NAME: "sha256:..."}). An archive with another one is refused.
+    type: dict
+    default: {}
   ansible:
     description:
       - Whether the bundle has ansible-core in the version of this run, the installed collection with those that it requires, and the script

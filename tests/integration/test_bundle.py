@@ -21,6 +21,8 @@ import threading
 import zipfile
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import signature
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import BundleError
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, Run
 
 OFFLINE = ["unshare", "--net"]
@@ -198,6 +200,35 @@ def test_a_bundle_has_what_builds_need_and_is_fetched_once(bundle):
     assert again.code == 0 and again.changed == 0 and "fetched now: 0 files" in again.output, again.output
     check = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder / "bundle", check=False)
     assert check.returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("minisign"), reason="minisign is not installed")
+def test_only_a_bundle_with_the_signature_of_the_key_is_accepted(bundle, tmp_path):
+    """With the real minisign: a wrong key, changed checksums and a missing signature are refused."""
+    for name in ("us", "them"):
+        argv = ["minisign", "-G", "-W", "-p", str(tmp_path / f"{name}.pub"), "-s", str(tmp_path / f"{name}.sec")]
+        subprocess.run(argv, check=True, capture_output=True)
+    shutil.copytree(bundle[0] / "bundle", tmp_path / "bundle")
+    folder, us = str(tmp_path / "bundle"), (tmp_path / "us.pub").read_text().splitlines()[1]
+    with pytest.raises(
+        BundleError, match=r"no signature SHA256SUMS.minisig.*inference_bundle_minisign_public_key asks"
+    ):
+        signature.verify_minisign(folder, us)
+    done = made(tmp_path, bundle[1], minisign_key=str(tmp_path / "us.sec"))
+    assert done.code == 0 and "fetched now: 0 files" in done.output, done.output
+    for key in (us, str(tmp_path / "us.pub")):
+        assert signature.verify_minisign(folder, key) == (tmp_path / "bundle/SHA256SUMS").read_text()
+    task = {"path": folder, "state": "verified"}
+    keys = [{"minisign_public_key": str(tmp_path / f"{name}.pub")} for name in ("us", "them")]
+    tasks = [{"name": "Verify", "ascend.inference.bundle": {**task, **key}} for key in keys]
+    done = run(tmp_path, [{**tasks[0], "register": "first", "failed_when": "not first.signed"}, tasks[1]])
+    assert done.code != 0 and "ok=1 " in done.output and "signature of the bundle failed" in done.text, done.output
+    sums = tmp_path / "bundle/SHA256SUMS"
+    sums.write_text(sums.read_text().replace("0", "1", 1))
+    with pytest.raises(BundleError, match="signature of the bundle failed"):
+        signature.verify_minisign(folder, us)
+    with pytest.raises(BundleError, match="needs no password"):
+        signature.sign_minisign(folder, str(tmp_path / "absent.sec"))
 
 
 SWAP = """

@@ -47,12 +47,17 @@ VARIABLES = (*DEFAULTS, "vllm_ascend_vllm_ref", "vllm_ascend_ref", "mooncake_ref
 
 @dataclass(frozen=True, order=True)
 class Checkout:
-    """A repository at a tag, branch or commit. ``python``: uv builds a package of it, with the packages that its pyproject.toml names."""
+    """A repository at a tag, branch or commit. ``python``: uv builds a package of it, with the packages that its pyproject.toml names.
+
+    ``fetches``: its build may fetch archives, which become a part of the sources; ``release`` says which are known before.
+    """
 
     name: str
     repository: str
     ref: str
     python: bool = False
+    fetches: bool = False
+    release: str = ""
 
     @property
     def folder(self) -> str:
@@ -125,7 +130,9 @@ def checkouts(plan: Known, host: str, known: Known) -> list[Checkout]:
         for name, (variable, version) in refs.items():
             repository = _value(known, "vllm_ascend_vllm_repository" if name == "vllm" else "vllm_ascend_repository")
             ref = str(_value(known, variable) or f"v{engine[version]}")
-            found.append(Checkout(name, str(repository), ref, python=True))
+            own = name == "vllm-ascend"  # vLLM itself compiles nothing: VLLM_TARGET_DEVICE=empty
+            release = str(engine[version]) if own and ref == f"v{engine[version]}" else ""
+            found.append(Checkout(name, str(repository), ref, python=True, fetches=own, release=release))
     if builds_mooncake(plan, host, known):
         ref = str(_value(known, "mooncake_ref") or f"v{plan['software']['mooncake']['version']}")
         found.append(Checkout("Mooncake", str(_value(known, "mooncake_repository")), ref))

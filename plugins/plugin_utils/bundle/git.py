@@ -22,14 +22,13 @@ from urllib.parse import unquote, urlsplit
 from ...module_utils.install.index_credentials import without_credentials
 from ...module_utils.tools.runner import ToolMissing, execute
 from ...module_utils.tools.text import visible
+from .archives import MOST_CMAKE, REPOSITORY, Given, embed, is_cmake, same, used, wanted, without_comments
 from .checkouts import Checkout
 from .manifest import item
 from .sources import answered
 from .store import FetchError, Store, blob
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
-ADDRESS = re.compile(r"https?://[\w./~+-]+\.(?:tar\.\w+|tgz|zip|git)\b", re.ASCII)
-MOST_CMAKE = 2**20  # bytes of a file of CMake
 CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
 OWN = {"HEAD", "index", "objects", "packed-refs", "refs", "shallow"}  # what stays below .git
 # Git asks this program with a prompt such as "Username for 'https://host': ". Arguments can be read by all users of a machine, an environment cannot.
@@ -75,10 +74,10 @@ class Source:
 
 
 class Git:
-    """Finds and fetches sources in ``folder``, a folder for temporary files. ``run`` is runner.execute."""
+    """Finds and fetches sources in ``folder``, a folder for temporary files. ``run`` is runner.execute; ``given``: archives of builds."""
 
-    def __init__(self, folder: str, run: t.Callable[..., t.Any] = execute) -> None:
-        self.folder, self.run = folder, run
+    def __init__(self, folder: str, run: t.Callable[..., t.Any] = execute, given: Given | None = None) -> None:
+        self.folder, self.run, self.given = folder, run, given or Given()
 
     def _git(self, title: str, *argv: str, cwd: str | None = None, access: t.Mapping[str, str] | None = None) -> str:
         env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(access or {})}
@@ -126,18 +125,30 @@ class Git:
     def fetch(self, source: Source, store: Store, known: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
         """The manifest's item of the archive. One of the same commit among ``known``, items of earlier bundles, is kept. Raises ``FetchError``."""
         for entry in known:
-            same = (entry["name"], entry["origin"], entry["version"]) == (source.name, source.origin, source.version)
-            if entry["kind"] == "source" and same and store.has(source.name, entry["sha256"], entry["size"]):
+            alike = (entry["name"], entry["origin"], entry["version"]) == (source.name, source.origin, source.version)
+            alike = alike and (not source.checkout.fetches or same(entry, self.given))
+            if entry["kind"] == "source" and alike and store.has(source.name, entry["sha256"], entry["size"]):
                 return dict(entry)
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             tree = os.path.join(folder, source.checkout.folder)
             archive = os.path.join(folder, source.name)
             moment = self._checked_out(source, tree)
+            archives = self._with_archives(source, tree, folder) if source.checkout.fetches else None
             without_settings(tree)
             pack(tree, archive, moment)
             sha256, size = store.add(source.name, archive)
         more = {"version": source.version, "platforms": [], "published": False}
-        return item("source", source.name, source.origin, sha256, size, blob(sha256, source.name), **more)
+        entry = item("source", source.name, source.origin, sha256, size, blob(sha256, source.name), **more)
+        return entry if archives is None else {**entry, "archives": archives}
+
+    def _with_archives(self, source: Source, tree: str, folder: str) -> list[dict[str, t.Any]]:
+        """Make the archives that its build fetches a part of the sources. Git takes the changed files as they were, so that the version stays."""
+        archives, changed = embed(tree, folder, self.given)
+        title = f"the sources {source.origin} at {source.checkout.ref}"
+        known = set(self._git(title, "ls-files", "-z", cwd=tree).split("\0"))  # without files of submodules
+        for path in known.intersection(changed):
+            self._git(title, "update-index", "--assume-unchanged", "--", path, cwd=tree)
+        return archives
 
     def _checked_out(self, source: Source, tree: str) -> int:
         """Write the files of the commit and its submodules into ``tree``; the time of the commit in seconds since 1970."""
@@ -153,14 +164,16 @@ class Git:
 
 
 def downloads(archive: str) -> list[str]:
-    """Addresses, without queries, of files that CMake of a packed source may fetch when it is built, such as one that the host lacks."""
-    found: set[str] = set()
+    """Addresses, without queries, of what CMake of a packed source may fetch when it is built, and what is no part of the sources."""
+    texts = {}
     with tarfile.open(archive) as opened:
         for member in opened:
-            if member.isfile() and member.name.endswith((".cmake", "/CMakeLists.txt")) and member.size < MOST_CMAKE:
+            if member.isfile() and is_cmake(member.name) and member.size < MOST_CMAKE:
                 stream = opened.extractfile(member)
-                found.update(ADDRESS.findall(stream.read().decode("utf-8", "replace")) if stream else [])
-    return sorted(found)
+                texts[member.name] = stream.read().decode("utf-8", "replace") if stream else ""
+    texts = used(texts)
+    repositories = {address for text in texts.values() for address in REPOSITORY.findall(without_comments(text))}
+    return sorted({*wanted(texts), *repositories})
 
 
 def without_settings(tree: str) -> None:

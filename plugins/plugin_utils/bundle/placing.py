@@ -181,8 +181,14 @@ def lacking_space(
 
 def require_sources(data: t.Mapping[str, t.Any], wanted: t.Iterable[Checkout], host: str) -> None:
     """Raise ``BundleError`` unless the bundle has the sources that a host builds, from the repositories that it would clone."""
-    known = {entry["name"]: entry["origin"] for entry in data["items"] if entry["kind"] == "source"}
-    absent = [f"{each.origin} at {each.ref}" for each in wanted if known.get(each.archive) != each.origin]
+    known = {entry["name"]: entry for entry in data["items"] if entry["kind"] == "source"}
+
+    def held(each: Checkout) -> bool:
+        entry = known.get(each.archive, {})
+        # Bundles of older versions have no archives that the build fetches, so that it would stop after minutes.
+        return entry.get("origin") == each.origin and (not each.fetches or isinstance(entry.get("archives"), list))
+
+    absent = [f"{each.origin} at {each.ref}" for each in wanted if not held(each)]
     if absent:
         raise BundleError(
             f"{host} builds sources that the bundle does not have: {', '.join(absent)}. [bundle_stale] It was made for another plan. Fix: {AGAIN}"

@@ -18,7 +18,7 @@ def size_text(size: int | None) -> str:
 
 def table(rows: t.Sequence[t.Mapping[str, t.Any]], missing: t.Sequence[str]) -> str:
     """The list as text."""
-    lines = [f"{'KIND':6} {'SIZE':>12}  {'NAME'} (from)"]
+    lines = [f"{'KIND':7} {'SIZE':>12}  {'NAME'} (from)"]
     for row in rows:
         unpublished = "" if row["sha256"] else ", without a published checksum"
         source = urlparse(row["origin"]).netloc or row["origin"].removeprefix("file://").rpartition("/")[0]
@@ -27,7 +27,7 @@ def table(rows: t.Sequence[t.Mapping[str, t.Any]], missing: t.Sequence[str]) -> 
         source += (
             f", sha256:{row['sha256'][:12]}" if row["kind"] == "image" else ""
         )  # its tag may name another one tomorrow
-        lines.append(f"{row['kind']:6} {size_text(row['size']):>12}  {row['name']} ({source}{unpublished})")
+        lines.append(f"{row['kind']:7} {size_text(row['size']):>12}  {row['name']} ({source}{unpublished})")
     kinds: dict[str, list[int | None]] = {}
     for row in rows:
         kinds.setdefault(row["kind"], []).append(row["size"])

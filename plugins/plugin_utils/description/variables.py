@@ -47,10 +47,15 @@ RUN_VARIABLES = {
     "bench_markdown": "File for the report of the playbook bench, as Markdown.",
     "break_lock": "The run whose lock of the deployment is taken over, as the error message names it.",
     "bundle": "Folder on the controller with a bundle (playbook bundle). Hosts install from it, without package indexes and registries.",
+    "bundle_archive_checksums": "Digests of the archives that builds of vLLM-Ascend fetch, as {protobuf-25.1.tar.gz: 'sha256:...'}.",
+    "bundle_archives": "Folder where the bundle is made, or address of a mirror, with the archives that builds of vLLM-Ascend fetch. "
+    "Default: the addresses in the sources.",
     "bundle_base": "Folder of an older bundle; the playbook bundle leaves out the files that it has.",
     "bundle_controller": "Platform of the controller that gets Ansible from the bundle, as bundle_platform. Default: that of the machine that makes it.",
     "bundle_directory": "Folder on each host for the files of the bundle. Default: /var/cache/ascend-inference/bundle.",
     "bundle_keyring": "File of 'gpg --export'; the bundle has to be signed by one of its keys.",
+    "bundle_minisign_key": "File of a secret key of minisign, without a password, with which the playbook bundle signs.",
+    "bundle_minisign_public_key": "Public key of minisign, as file or text; the bundle has to be signed by it.",
     "bundle_path": "Folder that the playbook bundle writes. Default: bundle, in the current folder.",
     "bundle_platform": "Per host, group or deployment: machine, python and glibc, as in {machine: aarch64, python: '3.11', glibc: '2.35'}. "
     "Images need machine only. With distribution, as in 'debian 12', the bundle also has packages of this distribution.",

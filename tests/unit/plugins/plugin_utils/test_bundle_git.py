@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import ToolMissing, execute
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.archives import Given
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.checkouts import Checkout
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Contents, Environment
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.git import Git
@@ -57,7 +58,12 @@ def origin(tmp_path, monkeypatch):
     place = repository(
         tmp_path,
         "whole",
-        {"third.cmake": cmake, "pyproject.toml": '[build-system]\nrequires = ["helper"]\n', "run.sh": ""},
+        {
+            "third.cmake": cmake,
+            "CMakeLists.txt": "include(third.cmake)\n# https://docs.example/x.zip\n",
+            "pyproject.toml": '[build-system]\nrequires = ["helper"]\n',
+            "run.sh": "",
+        },
     )
     (place / "run.sh").chmod(0o755)
     git(place, "submodule", "add", "-q", str(part), "extern/part")
@@ -101,6 +107,27 @@ def test_an_archive_has_the_files_of_submodules_and_a_version_but_no_settings(or
     told = b"".join(path.read_bytes() for path in tree.rglob("*") if path.is_file() and "objects" not in path.parts)
     assert str(origin).encode() not in told.replace((tree / ".gitmodules").read_bytes(), b"")
     assert sorted(path.name for path in tree.rglob(".git")) == [".git"] and not (tree / ".git/hooks").exists()
+
+
+def test_archives_of_a_build_are_a_part_of_the_sources_and_the_version_stays(origin, tmp_path):
+    store, given = Store(str(tmp_path / "bundle")), tmp_path / "given"
+    given.mkdir()
+    (given / "makeself-2.5.tar.gz").write_bytes(b"makeself")
+    programs = Git(str(tmp_path), given=Given(str(given)))
+    source = programs.find(checkout(origin, "v1", fetches=True))
+    entry = programs.fetch(source, store, [])
+    assert [(each["name"], each["size"], each["published"]) for each in entry["archives"]] == [
+        ("makeself-2.5.tar.gz", 8, False)
+    ]
+    tree = unpacked(store, entry, tmp_path / "tree")
+    assert "file://" in (tree / "third.cmake").read_text() and list((tree / ".archives").glob("*/makeself-2.5.tar.gz"))
+    assert git(tree, "describe", "--tags", "--dirty") == "v1", "packages take their version from it"
+    (given / "makeself-2.5.tar.gz").unlink()
+    again = Store(store.folder)
+    assert programs.fetch(source, again, [entry]) == entry and again.fetched == []
+    without = {key: value for key, value in entry.items() if key != "archives"}
+    with pytest.raises(FetchError, match="makeself-2.5.tar.gz cannot be read"):
+        programs.fetch(source, again, [without])
 
 
 def test_a_whole_commit_is_taken_without_a_question(origin, tmp_path):
