@@ -158,6 +158,8 @@ DAMAGES = {
     "a byte": (lambda path: path.write_bytes(b"?" + BODY[1:]), "bundle_file_changed"),
     "truncated": (lambda path: path.write_bytes(BODY[:-1]), "bundle_file_size"),
     "missing": (lambda path: path.unlink(), "bundle_file_missing"),
+    "another case": (lambda path: path.rename(path.with_name(path.name.swapcase())), "bundle_file_missing"),
+    "a folder": (lambda path: (path.unlink(), path.mkdir()), "bundle_file_missing"),
     "a link": (lambda path: (path.rename(path.with_name("other")), path.symlink_to("other")), "bundle_file_missing"),
 }
 # kind: (name, path) of a file of each kind that a bundle has
@@ -189,6 +191,28 @@ def test_damage_is_named(tmp_path, kind, damage):
     (finding,) = verify(str(tmp_path), read(str(tmp_path)))
     title = f"image registry.example/i:1, part {SHA[:12]}" if kind == "image" else f"{kind} {name}"
     assert (finding.id, finding.path) == (finding_id, title) and place in finding.problem
+
+
+def test_two_files_that_were_swapped_are_both_named(tmp_path):
+    bodies = {"a.whl": b"first", "b.whl": b"other"}
+    entries = []
+    for name, body in bodies.items():
+        sha256 = hashlib.sha256(body).hexdigest()
+        place = tmp_path / store.blob(sha256, name)
+        place.parent.mkdir(parents=True)
+        place.write_bytes(bodies["b.whl" if name == "a.whl" else "a.whl"])
+        entries.append(item("wheel", name, "", sha256, len(body), store.blob(sha256, name), platforms=[A3.name]))
+    write(str(tmp_path), manifest({}, entries, [A3]))
+    assert ids(tmp_path) == ["bundle_file_changed", "bundle_file_changed"]
+
+
+def test_a_manifest_with_right_sums_of_a_changed_file_needs_the_other_sums_too(bundle):
+    folder, path = bundle
+    path.write_bytes(b"?" + BODY[1:])
+    data = read(str(folder))
+    data["items"][0]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (folder / MANIFEST).write_text(json.dumps(data))
+    assert ids(folder) == ["bundle_sums"]
 
 
 def test_sums_and_manifest_have_to_agree(bundle):
