@@ -61,6 +61,7 @@ def plan(**tune):
 
 
 def content(root):
+    assert not (root / "var/lib/ascend-inference").exists() or (root / "var/lib/ascend-inference/tuning.json").exists()
     return {str(path.relative_to(root)): path.read_text() for path in root.rglob("*") if path.is_file()}
 
 

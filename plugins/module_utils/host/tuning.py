@@ -247,13 +247,15 @@ class Tuning:
             json.dumps(dict(record, version=VERSION), indent=1, sort_keys=True) + "\n" if any(record.values()) else ""
         )
         self._place(self.record_path, text, 0o600)
+        if not text:
+            self._drop_folder(self.record_path)
 
     def _place(self, path, text, mode):
         """Write a file in one step, or remove it if there is no text."""
         folder, name = os.path.split(self._inside(path))
         if not text and not os.path.isdir(folder):
             return
-        tree.make_shared(folder, 0o755, -1, -1, mark=folder.endswith(".d"))
+        tree.make_shared(folder, 0o755, -1, -1, mark=folder.endswith(".d") or path == self.record_path)
         descriptor = os.open(folder, tree.FLAGS)
         try:
             if text:
@@ -264,7 +266,7 @@ class Tuning:
             os.close(descriptor)
 
     def _drop_folder(self, path):
-        """Remove the folder of a drop-in that is gone, if this collection made it and nothing else is in it."""
+        """Remove the folder of a drop-in or record that is gone, if this collection made it and nothing else is in it."""
         folder = os.path.dirname(self._inside(path))
         if os.path.isdir(folder) and os.listdir(folder) == [tree.MADE]:
             os.unlink(os.path.join(folder, tree.MADE))
