@@ -19,6 +19,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -37,6 +38,14 @@ from ansible_collections.ascend.inference.plugins.module_utils.verify.prompts im
 from ansible_collections.ascend.inference.tests.e2e import _secrets
 from ansible_collections.ascend.inference.tests.e2e import _service as service
 from ansible_collections.ascend.inference.tests.e2e._known_delays import known_delays
+from ansible_collections.ascend.inference.tests.e2e._watched import (
+    INTERVAL,
+    Prometheus,
+    answers_nothing,
+    settings,
+    within,
+)
+from ansible_collections.ascend.inference.tests.integration import _monitoring
 from ansible_collections.ascend.inference.tests.simulator import load
 
 ROOT = pathlib.Path(os.environ.get("INFERENCE_E2E_ROOT", pathlib.Path.home() / ".cache" / "ascend-inference-e2e"))
@@ -95,6 +104,8 @@ POOL = service.Deployment(
         },
     },
 )
+# Prompts of which most blocks are whole, and few of them: an engine with 64 MiB of KV cache has to be filled with others between two rounds.
+POOL_BENCH = {"profile": "pool", "loads": [1], "prompts": 8, "input": 512, "output": 4, "repeats": 1}
 
 
 def change_pools(decode: int, sequences: int = 4) -> dict:
@@ -115,6 +126,40 @@ CHANGE = service.Deployment(
         "inference_pools": change_pools(2),
         "inference_router": {"port": PORT + 150, "metrics_port": PORT + 151},
     },
+)
+
+WATCHED = service.Deployment(
+    "local",
+    "watched",
+    ROOT,
+    {
+        "inference_deployment": "watched",
+        "inference_kv_transfer": "mooncake+store",
+        "inference_args": {
+            "dtype": "float32",
+            "max-model-len": 1024,
+            "max-num-seqs": 4,
+            "enforce-eager": True,
+            "kv-cache-memory-bytes": 67108864,
+            "block-size": 32,
+        },
+        "inference_pools": {
+            "prefill": {"instances": 1, "ports": {"api": PORT + 240, "bootstrap": PORT + 245}},
+            "decode": {"instances": 1, "ports": {"api": PORT + 250}},
+        },
+        "inference_router": {"port": PORT + 230, "metrics_port": PORT + 231},
+        "inference_mooncake_master": {
+            "port": PORT + 236,
+            "metrics_port": PORT + 237,
+            "http_metadata_port": PORT + 238,
+        },
+    },
+)
+PROBE = {"enabled": True, "interval": 5, "timeout": 10, "port": PORT + 239}
+# Queries of the dashboard that have nothing to show without a fault: alerts, KV cache that is held without requests, and counters of the router's
+# errors, which begin with the first error.
+NOTHING_TO_SHOW = re.compile(
+    r"^sum by \(alertname\) \(ALERTS|unless sum by .* > 0$|vllm_router_(pd_decode|pd_prefill|request)_errors_total"
 )
 
 
@@ -209,6 +254,16 @@ def prove_pool() -> None:
     service.complete(POOL_ROUTER, service.prompt())
 
 
+@contextlib.contextmanager
+def stopped(pid: int):
+    """SIGSTOP during the block."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
 def planted(script: str, fault: str) -> str:
     """The script of a service with a fault in its KV transfer."""
     folder = pathlib.Path(__file__).resolve().with_name("planted")
@@ -249,7 +304,7 @@ def assert_gone(deployment: service.Deployment, ports: list[int], supervisord: i
 def leave_nothing():
     """Stop all engines, also after a failure."""
     yield
-    for deployment in (LOCAL, POOL, CHANGE):
+    for deployment in (LOCAL, POOL, CHANGE, WATCHED):
         if deployment.directory.exists():
             deployment.play("remove")
     shutil.rmtree(LOCAL.records, ignore_errors=True)
@@ -546,6 +601,20 @@ class TestPool:
         assert (run.code, stats["changed"]) == (0, 0), run.output
         assert stats["ok"] <= MOST_TASKS
 
+    @pytest.mark.long
+    def test_bench_shows_what_the_store_gains(self, tmp_path):
+        """Own memory and the other instance load what the first engine computed; what is computed is the least: one token, or a block, of each prompt."""
+        report = tmp_path / "pool.json"
+        run = POOL.play("bench", inference_bench=POOL_BENCH, inference_bench_json=str(report))
+        assert run.code == 0, run.output
+        rounds = {item["round"]: item for item in json.loads(report.read_text())["loads"]}
+        assert sorted(rounds) == ["cold", "other instance", "own memory"]
+        for name, item in rounds.items():
+            hit = item["loaded_share"]
+            service.say(f"pool, {name}: {hit:.0%} from the store, TTFT p50 {item['median']['ttft_p50']:.0f} ms")
+            assert (item["failed"], item["empty"], item["short"]) == (0, 0, 0)
+            assert hit < 0.1 if name == "cold" else hit > 0.8, (name, item)
+
     @pytest.mark.parametrize("name", ["mooncake-master", pytest.param("colocated-1", marks=pytest.mark.long)])
     def test_killed_service_recovers(self, name):
         recover(POOL, name, prove_pool)
@@ -591,3 +660,82 @@ class TestChange:
     def test_remove_leaves_nothing(self):
         assert CHANGE.play("remove").code == 0
         assert CHANGE.processes() == {}
+
+
+@pytest.fixture(scope="class")
+def watch(tmp_path_factory):
+    """A real Prometheus that reads what the playbook monitoring wrote for two real engines, a router and a store."""
+    _monitoring.install()
+    folder = tmp_path_factory.mktemp("prometheus")
+    for playbook, variables in (("site", {}), ("monitoring", {"inference_monitoring": settings(folder)})):
+        run = WATCHED.play(playbook, **variables)
+        assert run.code == 0, run.output
+    prometheus = Prometheus(folder, PORT + 260)
+    yield prometheus
+    prometheus.end()
+
+
+@pytest.mark.long
+class TestWatched:
+    """Each planted fault raises exactly its alert, as fast as the alert's own limits allow."""
+
+    ROUTER, PREFILL, DECODE = url(230), url(240), url(250)
+
+    def test_no_alert_fires_while_clients_use_the_service(self, watch):
+        with load.Load(self.ROUTER, "tiny", clients=2, words=100, tokens=16, timeout=60) as requests:
+            watch.quiet()
+            end = time.monotonic() + 45
+            while time.monotonic() < end:
+                assert watch.firing() == set()
+                time.sleep(1)
+        assert not [item for item in requests.requests if item.problem] and len(requests.requests) > 20
+
+    def test_a_dead_engine(self, watch):
+        watch.quiet()
+        service.kill(WATCHED.main_processes()["decode-0"])
+        watch.raised("EngineDown", within("EngineDown"))
+        watch.quiet()
+
+    def test_an_engine_that_is_stopped(self, watch):
+        with stopped(WATCHED.main_processes()["decode-0"]):
+            watch.raised("EngineDown", within("EngineDown"))
+        watch.quiet()
+
+    def test_decode_that_computes_prompts_itself(self, watch):
+        """Clients, or a router with wrong addresses, send whole prompts to decode."""
+        with load.Load(self.DECODE, "tiny", clients=1, words=100, tokens=8, timeout=60, rate=2):
+            watch.raised("DecodeComputesPrompts", within("DecodeComputesPrompts"))
+        watch.quiet()
+
+    def test_every_query_of_the_dashboard_has_data(self, watch):
+        """While clients use the service."""
+        (board,) = (json.loads(path.read_text()) for path in watch.folder.glob("dashboards/*.json"))
+        queries = {target["expr"] for panel in board["panels"] for target in panel.get("targets", ())}
+        with load.Load(self.ROUTER, "tiny", clients=2, words=100, tokens=16, timeout=60):
+            time.sleep(5 * INTERVAL)
+            empty = [query for query in sorted(queries) if not watch.query(query.replace("$__rate_interval", "40s"))]
+        assert [query for query in empty if not NOTHING_TO_SHOW.search(query)] == []
+        assert len(queries) - len(empty) > 30
+        watch.quiet()
+
+    def test_a_router_that_answers_with_nothing(self, watch):
+        for playbook, more in (("deploy", {}), ("monitoring", {"inference_monitoring": settings(watch.folder)})):
+            assert WATCHED.play(playbook, inference_probe=PROBE, **more).code == 0
+        watch.reload()
+        service.eventually(lambda: 1 / len(watch.query("inference_probe_success == 1")), 60, "the first round")
+        watch.quiet()
+        script = WATCHED.directory / "services" / "router" / "run.sh"
+        text = script.read_text()
+        with answers_nothing(PORT + 261):
+            script.write_text(text.replace(self.DECODE, url(261)))
+            service.kill(WATCHED.main_processes()["router"])
+            watch.raised("ProbeFails", within("ProbeFails") + PROBE["interval"])
+            (found,) = watch.query('ALERTS{alertname="InferenceProbeFails",alertstate="firing"}')
+            assert found["metric"]["path"] == "clients"
+            script.write_text(text)
+            service.kill(WATCHED.main_processes()["router"])
+            watch.quiet()
+
+    def test_remove_leaves_nothing(self, watch):
+        assert WATCHED.play("remove", inference_probe=PROBE).code == 0
+        assert WATCHED.processes() == {}
