@@ -243,9 +243,9 @@ def eviction(module):
 
 
 def require_trace(module):
-    """Fail if the trace is malformed or too long."""
+    """Fail if there is a trace that is malformed or too long."""
     params = module.params
-    elsewhere = params["container"] and not os.path.exists(params["trace"])
+    elsewhere = not params["trace"] or (params["container"] and not os.path.exists(params["trace"]))
     problem = "" if elsewhere else trace_problem(params["trace"], params["trace_requests"], params["most_tokens"])
     if problem:
         module.fail_json(msg=visible(f"Benchmark: {problem}"))
@@ -265,11 +265,9 @@ def main():
     env = {name: str(value) for name, value in params["environment"].items()}
     if params["api_key"]:
         env[KEY] = params["api_key"]
-    argv = params["argv"]
-    if params["trace"]:
-        require_trace(module)
-    if params["evict"] and not module.check_mode:
-        argv = [*argv, "--num-prompts", str(eviction(module))]
+    require_trace(module)
+    number = ["--num-prompts", str(eviction(module))] if params["evict"] and not module.check_mode else []
+    argv = [*params["argv"], *number]
     place = [params[name] for name in ("source", "directory", "container", "user", "config", "runtime")]
     command = Command(argv, env, *place)
     path = os.path.join(params["directory"], f"bench-{os.getpid()}" + ("" if params["config"] else ".json"))

@@ -54,7 +54,7 @@ def test_addresses_of_ipv6_keep_their_networks():
     masker, chance = Masker([], key=b"key"), random.Random(4)
     first = int(ipaddress.IPv6Address("fd12:3456:789a:1:a4bb:6dff:fe00:1"))
     others = [first ^ 1 << place for place in range(100)] + [
-        first ^ chance.getrandbits(chance.randrange(1, 100)) for _ in range(50)
+        first ^ chance.getrandbits(chance.randrange(1, 100)) for dummy in range(50)
     ]
     real = [first, *sorted(set(others) - {first})]
     masked = [int(ipaddress.IPv6Address(masker(str(ipaddress.IPv6Address(number))))) for number in real]
