@@ -211,3 +211,22 @@ def test_prepare_asks_for_the_user_that_units_get():
     """Otherwise the role service would gather again."""
     text = (ROOT / "playbooks" / "prepare.yml").read_text(encoding="utf-8")
     assert f"service_user | default('{load(ROOT / 'roles/service/defaults/main.yml')['service_user']}')" in text
+
+
+def included(items):
+    """Each role that tasks include: its name, and the variables that it gets."""
+    for item in items:
+        for module in ("ansible.builtin.include_role", "ansible.builtin.import_role"):
+            if module in item and "tasks_from" not in item[module]:
+                yield item[module]["name"].split(".")[-1], item.get("vars", {})
+        for part in ("tasks", "block", "rescue", "always"):
+            yield from included(item.get(part, []))
+
+
+def test_roles_get_what_was_read_of_the_host_once():
+    """Otherwise each of them reads what is installed again, with a module of its own."""
+    found = list(included(load(ROOT / "playbooks" / "prepare.yml")))
+    taking = [(role, given) for role, given in found if f"{role}_installed" in options_of(ROOT / "roles" / role)]
+    assert taking
+    missing = [role for role, given in taking if "inference_installed" not in str(given.get(f"{role}_installed"))]
+    assert missing == [], "give these roles ROLE_installed"
