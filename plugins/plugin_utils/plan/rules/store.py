@@ -50,9 +50,7 @@ def master_path(case: Case, flag: str) -> str:
     for key in case.context.description.mooncake_master.args:
         if canonical(key).replace("-", "_") == flag:
             return f"{MASTER}.{key}"
-    return {"rpc_port": "inference_mooncake_master.port", "metrics_port": "inference_mooncake_master.metrics_port"}.get(
-        flag, f"{MASTER}.{flag}"
-    )
+    return f"{MASTER}.{flag}"
 
 
 def client(case: Case) -> dict[str, t.Any]:
