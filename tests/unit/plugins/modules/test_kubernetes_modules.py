@@ -1772,3 +1772,16 @@ def test_instances_with_the_network_of_their_node_need_nodes_of_their_own(module
         assert not done["failed"], done["msg"]
     server.add("nodes", "", {"kind": "Node", "metadata": {"name": "n3"}, "status": NODES})
     assert not module(server, "deploy", plan(pools__decode__instances=3))["failed"]
+
+
+@pytest.mark.parametrize("nodes", [0, 2])
+def test_nodes_are_not_looked_at_if_that_is_not_wanted(module, nodes):
+    """For clusters that add nodes when pods wait."""
+    server, planned, asked = Server(nodes=nodes), plan(pools__decode__instances=3), []
+    server.fail = lambda method, path, dry: asked.append(path)
+    done = module(server, "deploy", planned, check=True, check_nodes=False)
+    assert not done["failed"], done["msg"]
+    assert not [warning for warning in done["warnings"] if "nodes" in warning or "devices" in warning]
+    assert "/api/v1/pods" not in asked, "what others hold was counted"
+    otherwise = module(Server(nodes=nodes), "deploy", planned, check=True)
+    assert otherwise["failed"] if nodes else "Cannot list nodes" in " ".join(otherwise["warnings"])

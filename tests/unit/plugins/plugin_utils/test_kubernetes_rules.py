@@ -113,3 +113,15 @@ def test_a_name_with_a_slash_is_a_finding_and_not_a_traceback():
     with pytest.raises(PlanError) as caught:
         plan(deployment="/srv/x")
     assert "DEPLOYMENT-NAME" in {finding.id for finding in caught.value.findings}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pools__decode__load_balancing": "external", "pools__decode__data_parallel_size": 1},  # one process anyway
+        {"pools__decode__load_balancing": "internal"},
+        {"pools__decode__ports": {"api": [7000]}},
+    ],
+)
+def test_a_pool_whose_pods_are_all_alike_is_right(changes):
+    assert "K8S-UNIFORM" not in {finding["id"] for finding in plan(**changes)["findings"]}

@@ -204,3 +204,20 @@ def test_the_interface_of_nodes_is_the_controllers_word():
     assert deployment_variables({**controller, "inference_runtime": "docker"}, {}, [])[0] == {
         "inference_runtime": "docker"
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("inference_modle", "Did you mean inference_model"),  # of a deployment
+        ("inference_devises", "Did you mean inference_devices"),  # of a host
+        ("inference_allow_pauze", "Did you mean inference_allow_pause"),  # of a run
+        ("inference_zzzzzzzzzz", "Variables of a deployment: inference_args, "),
+    ],
+)
+def test_the_fix_of_an_unknown_variable_names_similar_ones(name, fix):
+    with pytest.raises(PlanError) as refused:
+        plan(**{name: "x"})
+    (found,) = [finding for finding in refused.value.findings if finding.id == "VARIABLE-UNKNOWN"]
+    assert (found.path, found.problem) == (name, "unknown variable")
+    assert found.fix.startswith(fix) and "no effect" in found.why

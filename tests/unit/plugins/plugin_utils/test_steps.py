@@ -21,6 +21,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps i
     OTHER,
     SINGLE,
     UNBALANCED,
+    pending_of,
     steps,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
@@ -61,6 +62,14 @@ NOTHING = {
     "beyond": {},
 }
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
+
+
+@pytest.mark.parametrize("key", ["down", "outdated", "other"])
+def test_all_that_a_host_has_to_do_is_pending(key):
+    nothing = {"down": [], "outdated": [], "other": [], "secrets": False}
+    assert pending_of({key: ["decode-0"], "healthy": ["router"]}, {"changed": False}) == {**nothing, key: ["decode-0"]}
+    assert pending_of({key: None}, {}) == nothing
+    assert pending_of({}, {"changed": True}) == {**nothing, "secrets": True}
 
 
 def test_templates_read_the_keys_of_the_result():

@@ -103,3 +103,30 @@ def test_decode_of_d2rh_has_ports_of_its_own_on_every_host():
         seen += [set(range(first, first + count)) for first, count in ports.values()]
     assert len(set().union(*seen)) == sum(map(len, seen))
     assert not [port for port in found["prefill-0"]["ports"] if port["name"].startswith("d2rh")]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        # Each rank on one host: a scheduler for each rank, at the number of the rank's first worker.
+        (
+            {"data_parallel_size": 4, "tensor_parallel_size": 8},
+            {"decode-0-0": ((32, 16), (64, 9)), "decode-0-1": ((48, 16), (80, 9))},
+        ),
+        # One rank over two hosts: the workers of both, and one scheduler on the first.
+        (
+            {"data_parallel_size": 1, "tensor_parallel_size": 32},
+            {"decode-0-0": ((32, 16), (64, 1)), "decode-0-1": ((48, 16), None)},
+        ),
+    ],
+    ids=["ranks", "one_rank"],
+)
+def test_ports_of_d2rh_over_several_hosts(sizes, expected):
+    pools = {"prefill": {"tensor_parallel_size": sizes["tensor_parallel_size"]}, "decode": sizes}
+    inventory = hosts(4, {"prefill": (1, 2), "decode": (3, 4)})
+    changes = {"inference_kv_transfer": "mooncake_d2rh", "inference_pools": pools, "inventory": inventory}
+    found = {service["name"]: service for service in launch_plan(*family("newest", changes))["services"]}
+    base = next(port["first"] for port in found["decode-0-0"]["ports"] if port["name"] == "kv")
+    for name, pair in expected.items():
+        ports = {port["name"]: (port["first"] - base, port["count"]) for port in found[name]["ports"]}
+        assert (ports["d2rh"], ports.get("d2rh_ready")) == pair

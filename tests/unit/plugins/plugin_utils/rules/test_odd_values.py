@@ -203,3 +203,9 @@ def test_each_judged_variable_of_the_environment_is_refused_with_an_odd_value():
     found = judged("p2p", {f"inference_env.{name}": "no-such" for name in JUDGED})
     refused = {item["path"].split(".")[-1] for item in found if item["id"] == "ENV-VALUE"}
     assert set(JUDGED) - refused == set()
+
+
+def test_variables_that_are_not_judged_end_no_judgement_of_others():
+    others = {"inference_env.A_PROGRAM_S_OWN": "x", "inference_env.HCCL_OP_EXPANSION_MODE": "$MODE"}
+    found = judged("p2p", {**others, "inference_env.VLLM_USE_V1": "no-such"})
+    assert [item["path"] for item in found if item["id"] == "ENV-VALUE"] == ["inference_env.VLLM_USE_V1"]
