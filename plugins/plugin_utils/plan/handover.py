@@ -91,7 +91,8 @@ def _part(plan: Plan, shared: Plan, host: Plan, services: list[t.Any]) -> Plan:
         part["members"] = plan["members"]
     if plan.get("balancer", {}).get("host") == host["name"]:
         part["balancer"] = plan["balancer"]
-    question = status_plan({**part, "verify": plan.get("verify") or {}}, host["name"])
+    known = {"verify": plan.get("verify") or {}, "exposure": plan.get("exposure")}
+    question = status_plan({**part, **known}, host["name"])
     return {**part, "question": question}
 
 
