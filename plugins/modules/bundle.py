@@ -69,7 +69,8 @@ options:
     type: str
     default: ""
   archive_checksums:
-    description: Their digests, as C({NAME: "sha256:..."}). An archive with another one is refused.
+    description:
+      - 'Their digests, as C({NAME: "sha256:..."}). An archive with another one is refused.'
     type: dict
     default: {}
   ansible:

@@ -10,8 +10,8 @@ import json
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import (
     halves,
+    planned_steps,
     rollback,
-    steps,
     upgrade,
     watchdog,
 )
@@ -69,7 +69,7 @@ def changes(plan, before):
     """What a change between two plans does, both ways."""
     found = {
         "diff": [plan_diff(plan, before), plan_diff(before, plan)],
-        "steps": [steps.planned_steps(plan, before), steps.planned_steps(before, plan)],
+        "steps": [planned_steps.planned_steps(plan, before), planned_steps.planned_steps(before, plan)],
         "modes": [
             upgrade.planned_mode(plan, before),
             upgrade.mode({"node1": before}, plan, ""),

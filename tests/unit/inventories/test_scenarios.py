@@ -50,6 +50,7 @@ PARTS = {
         "services.secret_env.VLLM_API_KEY",
         "services.secret_env.OPENAI_API_KEY",
         "verify.engine_api_key",
+        "exposure",
     },
     "inference_store": {"services.files.content.global_segment_size", "hosts.store_mib", "verify.store.capacity_bytes"},
     "inference_env": {"services.env.ASCEND_SIMULATOR_SEGMENT_MIB", "revision"},

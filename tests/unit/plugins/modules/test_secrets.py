@@ -27,6 +27,8 @@ NO_SECRETS = {
     "verify.engine_api_key": "the name of a secret",
     "verify.entry.api_key": "the name of a secret",
     "directory": "keeps digests of plans",
+    "minisign_key": "the path of a file",
+    "minisign_public_key": "is public",
     "facts": "what support_archive writes into an archive for others",
 }
 SECRET = re.compile(r"(^|_)(key|keys|token|secret|secrets|password|credentials?)$")

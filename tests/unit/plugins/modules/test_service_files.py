@@ -391,7 +391,7 @@ def test_a_shared_folder_is_made_whole_after_a_run_that_was_killed(tmp_path, mon
 
 def test_a_lock_that_somebody_holds_on_a_folder_stops_no_run(tmp_path, monkeypatch):
     """Everybody who can read a folder can lock it; a folder that a run had begun to make stays then."""
-    monkeypatch.setattr(tree, "PATIENCE", 0.1)
+    monkeypatch.setattr(tree, "LOCK_TIMEOUT", 0.1)
     begun = tmp_path / f".vllm.abc{tree.FRESH}"
     begun.mkdir()
     holder = os.open(str(tmp_path), os.O_RDONLY)

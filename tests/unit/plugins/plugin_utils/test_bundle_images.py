@@ -361,7 +361,7 @@ def test_the_list_counts_shared_layers_once():
         for name, parts in (("a", {"1": 2**20, "2": 2**21}), ("b", {"1": 2**20, "3": 2**21}))
     ]  # fmt: skip
     text = table(rows, [])
-    assert "image       3.0 MiB  a (quay.io, sha256:000000000000)" in text and "2 images: 5.0 MiB" in text
+    assert "image        3.0 MiB  a (quay.io, sha256:000000000000)" in text and "2 images: 5.0 MiB" in text
 
 
 def test_large_files_are_sent_in_several_archives():

@@ -202,7 +202,7 @@ def test_hosts_that_were_meant_to_be_used(groups, rule):
             name: {**host, "groups": [group for group in host["groups"] if group != "all"]}
             for name, host in inventory.items()
         }
-    context, services, found = _judged(*described(inventory))
+    context, services, found, _case = _judged(*described(inventory))
     assert context and services
     assert [item.id for item in found if item.id in ("GROUP-SIMILAR", "HOST-UNUSED")] == ([rule] if rule else [])
 
