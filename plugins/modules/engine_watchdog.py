@@ -63,7 +63,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look for engines without progress
+- name: Find engines without progress
   ascend.inference.engine_watchdog:
     directory: /opt/ascend-inference/deployments/inference
     url: http://10.0.0.1:8013

@@ -23,7 +23,7 @@ from .changes import CONF_KEYS, SETTINGS, plan
 from .conf import read_hccn_conf
 
 VERSION = 1
-PATIENCE = 60  # seconds to wait for the lock; hccn_tool holds it while it writes one setting
+LOCK_TIMEOUT = 60  # seconds to wait for the lock; hccn_tool holds it while it writes one setting
 MANAGED = {"ip": ("address", "netmask"), **{what: (key,) for what, key in CONF_KEYS.items()}}
 UNSET = "hccn_tool cannot remove it; it stays until the next boot, which applies the restored file"
 
@@ -194,7 +194,7 @@ def write_text(conf_path, text):
     """Give hccn.conf its old text, in place and under the lock that hccn_tool takes.
 
     A rename would leave containers, into which the single file is mounted, with the file of before. Raises ToolError if another process
-    keeps the lock for ``PATIENCE`` seconds.
+    keeps the lock for ``LOCK_TIMEOUT`` seconds.
     """
     with open(conf_path, "r+b") as stream:
         _lock(stream, conf_path)
@@ -205,7 +205,7 @@ def write_text(conf_path, text):
 
 
 def _lock(stream, path):
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + LOCK_TIMEOUT
     while True:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -213,7 +213,7 @@ def _lock(stream, path):
         except BlockingIOError as error:
             if time.monotonic() >= deadline:
                 raise ToolError(
-                    f"{path} is locked by another process since more than {PATIENCE} s, so it did not get its old text again; the devices "
+                    f"{path} is locked by another process since more than {LOCK_TIMEOUT} s, so it did not get its old text again; the devices "
                     f"have their old values. Fix: end the hccn_tool that hangs ('fuser -v {path}' names it), then run again."
                 ) from error
         time.sleep(0.2)

@@ -100,7 +100,7 @@ def embed(tree: str, folder: str, given: Given) -> tuple[list[dict[str, t.Any]],
     """Fetch the archives into the sources below ``tree``, and let its files of CMake name them there.
 
     Returns what the manifest says of them (name, origin, sha256, size, published) and the paths of the changed files, relative to ``tree``.
-    ``folder``: for temporary files. Raises ``FetchError`` that names all that cannot be had.
+    ``folder``: for temporary files. Raises ``FetchError`` that names all unavailable ones.
     """
     files = cmake_files(tree)
     addresses = wanted(files)
@@ -124,7 +124,7 @@ def embed(tree: str, folder: str, given: Given) -> tuple[list[dict[str, t.Any]],
         places[address] = f"{place}/{name}"
     if problems:
         raise FetchError(
-            f"its build fetches archives that cannot be had: {'; '.join(problems)}. Fix: download them by hand ({' '.join(addresses)}), put them into "
+            f"its build needs archives that are unavailable: {'; '.join(problems)}. Fix: download them by hand ({' '.join(addresses)}), put them into "
             f"a folder, and set inference_bundle_archives to it and {CHECKSUMS} to their digests"
         )
     changed = [path for path, text in files.items() if _redirect(path, text, tree, places)]

@@ -350,7 +350,7 @@ def test_a_failed_rollback_keeps_its_file(host, configure, run_module, kept):
 
 
 def test_a_lock_that_a_tool_keeps_ends_the_wait(host, monkeypatch):
-    monkeypatch.setattr(rollback, "PATIENCE", 0.3)
+    monkeypatch.setattr(rollback, "LOCK_TIMEOUT", 0.3)
     before = content(host["hccn_conf"])
     with open(host["hccn_conf"], "r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

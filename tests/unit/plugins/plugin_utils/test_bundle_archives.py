@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Archives that CMake fetches while vLLM-Ascend compiles: found in the sources, made a part of them, and what cannot be had is named."""
+"""Archives that CMake fetches while vLLM-Ascend compiles: found in the sources, made a part of them, and unavailable ones are named."""
 
 from __future__ import annotations
 
