@@ -19,6 +19,7 @@ description:
   - For this setting the module combines the ports of all files of the host, the kernel's current list, and the deployment's ports. It
     writes the union to one file that is read last, and to the kernel. It never removes a port from the kernel's list; the next boot
     does. If no file of a deployment is left, the file with the union is removed.
+  - A file of these names that this collection did not write is renamed before another one takes its place, and never removed.
 extends_documentation_fragment:
   - ascend.inference.attributes.changing
 options:
@@ -70,6 +71,17 @@ files:
   type: list
   elements: str
   sample: [/etc/sysctl.d/60-ascend-inference-inference.conf, /etc/sysctl.d/99-z-ascend-inference-reserved-ports.conf]
+saved:
+  description: Files of others that were renamed, or in check mode would be, each with its new name.
+  returned: success
+  type: dict
+  sample: {}
+kept:
+  description: Files of others under these names, which stay because nothing is written there.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -99,7 +111,8 @@ def main():
             state.apply()
     except (ValueError, OSError) as error:
         module.fail_json(msg=f"Kernel settings: {error}")
-    module.exit_json(changed=state.changed, ports=state.ports, files=state.files, diff=state.difference)
+    found = {"ports": state.ports, "files": state.files, "saved": state.saved, "kept": state.kept}
+    module.exit_json(changed=state.changed, diff=state.difference, **found)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import tempfile
 
+from ..files.changes import backup_suffix
 from .reserved_ports import KEY, in_file, parse, spell
 
 OWN = "60-ascend-inference-*.conf"
 UNION = "99-z-ascend-inference-reserved-ports.conf"  # sorted after 99-sysctl.conf, a link to /etc/sysctl.conf
-HEAD = "# Written by ascend.inference: the reserved ports of all files, because only the last file takes effect. Do not edit.\n"
+MARK = "# Written by ascend.inference"
+OWN_HEAD = MARK + ": the kernel settings of one deployment. Do not edit.\n"
+# What earlier versions wrote: these two settings alone.
+OLD = re.compile(r"(?:(?:net\.ipv4\.ip_local_reserved_ports|vm\.max_map_count)=[0-9,-]+\n)+")
+HEAD = MARK + ": the reserved ports of all files, because only the last file takes effect. Do not edit.\n"
 
 
 class Settings:
@@ -32,10 +38,15 @@ class Settings:
         left = [path for path in glob.glob(os.path.join(directory, OWN)) if path != own]
         wanted = reserved if left or settings else set()
         self.ports = spell(live | wanted)
+        lines = "".join(f"{name}={value}\n" for name, value in settings.items())
         self.after = {
-            own: "".join(f"{name}={value}\n" for name, value in settings.items()),
+            own: OWN_HEAD + lines if lines else "",
             union: f"{HEAD}{KEY} = {spell(wanted)}\n" if wanted else "",
         }
+        # Files of others: they stay if nothing is written there, else they are renamed.
+        self.foreign = [path for path in self.files if self.before[path] and not is_ours(self.before[path])]
+        self.after.update((path, self.before[path]) for path in self.foreign if not self.after[path])
+        self.saved = {path: path + backup_suffix() for path in self.foreign if self.after[path] != self.before[path]}
         self.live = {KEY: (spell(live), self.ports)} if wanted - live else {}
         for name, value in settings.items():
             found = value if name == KEY else " ".join(read(self.live_path(name)).split())
@@ -45,6 +56,11 @@ class Settings:
     def live_path(self, name):
         """Path of a setting below ``kernel``."""
         return os.path.join(self.kernel, *name.split("."))
+
+    @property
+    def kept(self):
+        """Files of others that stay."""
+        return [path for path in self.foreign if path not in self.saved]
 
     @property
     def changed(self):
@@ -68,11 +84,18 @@ class Settings:
     def apply(self):
         """Write the files and the kernel's values."""
         for path in self.files:
+            if path in self.saved:
+                os.rename(path, self.saved[path])
             if self.before[path] != self.after[path]:
                 write(path, self.after[path])
         for name, (_found, value) in self.live.items():
             with open(self.live_path(name), "w") as stream:
                 stream.write(value + "\n")
+
+
+def is_ours(text):
+    """Whether this collection wrote the text of a file."""
+    return text.startswith(MARK) or bool(OLD.fullmatch(text))
 
 
 def read(path):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import stat
 
 import pytest
@@ -48,7 +49,8 @@ def host(tmp_path, run_module):
 def test_settings_hold_now_and_after_a_boot(host):
     result = host.call(more={MAPS: 1000000})
     assert result["changed"] and host.maps.read_text() == "1000000\n"
-    assert host.file("a").read_text() == f"{MAPS}=1000000\n" and not host.union.exists()
+    head, line = host.file("a").read_text().splitlines()
+    assert head.startswith("# Written by ascend.inference") and line == f"{MAPS}=1000000" and not host.union.exists()
     assert not host.call(more={MAPS: 1000000})["changed"]
     host.maps.write_text("65530\n")  # as somebody else set it
     assert host.call(more={MAPS: 1000000})["changed"] and host.maps.read_text() == "1000000\n"
@@ -95,3 +97,25 @@ def test_everybody_can_read_why_a_value_is_set(host):
     """sysctl and administrators without root look there; the temporary file that replaces it is private."""
     host.call("a", "36100")
     assert {stat.S_IMODE(path.stat().st_mode) for path in (host.union, host.file("a"))} == {0o644}
+
+
+FOREIGN = f"{MAPS}=7\nvm.swappiness=1\n"
+
+
+def test_files_of_others_with_these_names_are_never_removed(host):
+    host.file("a").write_text(FOREIGN)
+    host.union.write_text(f"{KEY} = 5\n")
+    result = host.call("a")
+    assert not result["changed"] and result["kept"] == [str(host.file("a")), str(host.union)] and not result["saved"]
+    result = host.call("a", "36100", check=True)
+    assert set(result["saved"]) == {str(host.file("a")), str(host.union)} and host.file("a").read_text() == FOREIGN
+    result = host.call("a", "36100", {MAPS: "1000000"})
+    assert pathlib.Path(result["saved"][str(host.file("a"))]).read_text() == FOREIGN and not result["kept"]
+    assert host.call("a")["changed"] and not host.file("a").exists() and not host.union.exists()
+    assert sorted(path.read_text() for path in host.directory.iterdir()) == [f"{KEY} = 5\n", FOREIGN]
+
+
+@pytest.mark.parametrize("text", [f"{KEY}=36100-36115,60000\n{MAPS}=1000000\n", f"{MAPS}=1000000\n"])
+def test_files_of_earlier_versions_had_no_mark(host, text):
+    host.file("a").write_text(text)
+    assert host.call("a")["changed"] and not list(host.directory.iterdir())
