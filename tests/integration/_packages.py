@@ -23,6 +23,7 @@ done
 exec "$@"
 """
 PLAN = {
+    "runtime": "systemd",
     "runtime_facts": {"contained": False},
     "hosts": [{"name": "localhost"}],
     "services": [{"host": "localhost", "kind": "frontend"}],

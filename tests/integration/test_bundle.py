@@ -44,6 +44,7 @@ def build_wheel(folder, settings=None, metadata=None):
     return name
 """
 PLAN = {
+    "runtime": "systemd",
     "runtime_facts": {"contained": False},
     "hosts": [{"name": "localhost"}],
     "services": [],

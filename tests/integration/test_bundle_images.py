@@ -18,6 +18,7 @@ import pytest
 from ansible_collections.ascend.inference.tests.integration.test_bundle import HERE, run
 
 PLAN = {
+    "runtime": "docker",
     "runtime_facts": {"contained": True},
     "hosts": [{"name": "localhost"}],
     "engine": "vllm_ascend",

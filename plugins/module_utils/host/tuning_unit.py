@@ -19,7 +19,7 @@ Type=oneshot
 RemainAfterExit=yes
 {lines}
 # It writes below /proc/sys, /proc/irq and /sys, as root; CAP_SYS_ADMIN is what the kernel asks for NUMA balancing. Network and IPC settings are those
-# of a namespace, so it must be in the host's.
+# of a namespace, so it must be in the host's. No ProtectProc: it mounts another /proc, without what is mounted below that of the host.
 CapabilityBoundingSet=CAP_SYS_ADMIN
 NoNewPrivileges=true
 PrivateDevices=true
@@ -27,7 +27,6 @@ ProtectSystem=strict
 ProtectHome=true
 ProtectHostname=true
 ProtectClock=true
-ProtectProc=invisible
 ProtectKernelLogs=true
 ProtectKernelModules=true
 ProtectControlGroups=true
