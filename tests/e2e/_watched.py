@@ -79,7 +79,7 @@ class Prometheus:
 
     def quiet(self, seconds: float = 300) -> None:
         """Wait until no alert fires and none is pending."""
-        service.eventually(lambda: self._none(), seconds, "the end of all alerts")
+        service.eventually(self._none, seconds, "the end of all alerts")
 
     def _none(self) -> None:
         assert self.query("count(up)") and self.query("ALERTS") == [], self.query("ALERTS")

@@ -8,6 +8,7 @@ As test_serving_change: the playbooks, the role, supervisord and vllm-router are
 
 from __future__ import annotations
 
+import contextlib
 import json
 import typing as t
 
@@ -86,8 +87,8 @@ def given(pools: tuple[int, int]) -> dict[str, t.Any]:
 
 @pytest.fixture
 def service():
-    with served() as made:
-        yield made
+    with contextlib.ExitStack() as stack:
+        yield stack.enter_context(served())
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -43,7 +43,7 @@ STILL = [
 ]
 IDLE = [("vllm:num_requests_running", PREFILL, steady(0)), ("vllm:num_requests_waiting", PREFILL, steady(0))]
 WAITING = [("vllm:num_requests_running", DECODE, steady(0)), ("vllm:num_requests_waiting", DECODE, steady(3))]
-LOST = ("vllm_router_worker_health", {"worker": "http://10.1.0.4:7300"}, steady(0))
+LOST = ("vllm_router_worker_health", {"worker": "http://10.1.0.3:7300"}, steady(0))
 FAULTS = [
     (EXPORTER, {"EngineDown"}, [(OTHERS, DECODE, GONE), ("up", DECODE, steady(0))]),
     # The router loses the engine, too; a second one that it loses has its own alert.

@@ -171,8 +171,8 @@ def served():
 
 @pytest.fixture
 def service():
-    with served() as made:
-        yield made
+    with contextlib.ExitStack() as stack:
+        yield stack.enter_context(served())
 
 
 def expected(prompt, tokens):

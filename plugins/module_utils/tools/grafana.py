@@ -81,4 +81,7 @@ class Grafana:
             except Exception as problem:
                 outcome.append((error.code, str(problem).encode()))
         except Exception as problem:  # any exception that the other end causes is reported
-            outcome.append((0, f"{type(problem).__name__}: {problem}".encode()))
+            shown = (
+                "" if isinstance(problem, ValueError) else f": {problem}"
+            )  # it may quote a header, which has the token
+            outcome.append((0, f"{type(problem).__name__}{shown}".encode()))

@@ -50,7 +50,8 @@ class Given:
 
     def place(self, address: str) -> str:
         """Where an archive is fetched from."""
-        return f"{self.source.rstrip('/')}/{os.path.basename(address)}" if self.source else address
+        source = self.source if "://" in self.source else os.path.expanduser(self.source)
+        return f"{source.rstrip('/')}/{os.path.basename(address)}" if source else address
 
 
 def cmake_files(tree: str) -> dict[str, str]:

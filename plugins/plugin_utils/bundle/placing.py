@@ -12,6 +12,7 @@ import typing as t
 
 from ...module_utils.install.bundle_images import DIGEST
 from ...module_utils.install.venv_options import lock_name
+from ..releases.build_archives import build_archives
 from ..releases.cann import cann_packages, missing_packages
 from .checkouts import ENGINES, Checkout
 from .distribution import Distribution
@@ -185,13 +186,19 @@ def require_sources(data: t.Mapping[str, t.Any], wanted: t.Iterable[Checkout], h
 
     def held(each: Checkout) -> bool:
         entry = known.get(each.archive, {})
-        # Bundles of older versions have no archives that the build fetches, so that it would stop after minutes.
-        return entry.get("origin") == each.origin and (not each.fetches or isinstance(entry.get("archives"), list))
+        return entry.get("origin") == each.origin and (
+            not lacking_archives(each) or isinstance(entry.get("archives"), list)
+        )
+
+    def lacking_archives(each: Checkout) -> bool:
+        """Whether a build stops after minutes with the sources of an older version's bundle, which have no archives. Unknown releases may."""
+        return each.fetches and (not each.release or bool(build_archives(each.release)))
 
     absent = [f"{each.origin} at {each.ref}" for each in wanted if not held(each)]
     if absent:
         raise BundleError(
-            f"{host} builds sources that the bundle does not have: {', '.join(absent)}. [bundle_stale] It was made for another plan. Fix: {AGAIN}"
+            f"{host} builds sources that the bundle does not have: {', '.join(absent)}. [bundle_stale] It was made for another plan, or by an older "
+            f"version of this collection without the archives that a build fetches. Fix: {AGAIN}"
         )
 
 

@@ -250,7 +250,8 @@ def _end_leftovers(
         result["vacate"][host] = sorted({*result["vacate"].get(host, ()), *names})
     result["beyond"] = beyond(left | stopping, plan, gone)
     if not result["withdrawn"]:
-        _take_out(result, engines_as_deployed(left - stopping, deployed), plan, deployed, down)
+        away = (left - stopping) | {name for names in result["beyond"].values() for name in names}
+        _take_out(result, engines_as_deployed(away, deployed), plan, deployed, down)
 
 
 def _listed(names: t.Iterable[str]) -> str:

@@ -20,8 +20,9 @@ Service = t.Mapping[str, t.Any]
 KINDS = ("encode", "prefill", "decode", "colocated")
 BEFORE_ROUTERS = ("frontend", "balancer")  # programs of the distribution, on which no engine depends
 # Software that other names have as well (``files``, ``frontend``, ``balancer``, ``venv``); plans of earlier versions lack these names.
-LISTED = ("logger", "frontend_program", "balancer_program")
+LISTED = ("logger", "frontend_program", "balancer_program", "interpreter")
 LISTED_OF_ENGINE = ("interpreter",)
+LISTED_OF_MOONCAKE = ("built",)
 # Options of vllm serve that change neither the content nor the layout of KV cache: what is scheduled, answered and logged.
 NEUTRAL_OPTIONS = frozenset(
     [
@@ -181,7 +182,10 @@ def _software(plan: Plan) -> t.Any:
         return software
     router = {key: value for key, value in software["router"].items() if key not in (*BEFORE_ROUTERS, *LISTED)}
     engine = {key: value for key, value in (software.get("engine") or {}).items() if key not in LISTED_OF_ENGINE}
-    return {**software, "router": router, "engine": engine}
+    found = {**software, "router": router, "engine": engine}
+    if isinstance(software.get("mooncake"), dict):
+        found["mooncake"] = {key: value for key, value in software["mooncake"].items() if key not in LISTED_OF_MOONCAKE}
+    return found
 
 
 def incompatible(plan: Plan, deployed: Plan) -> set[str]:

@@ -106,8 +106,17 @@ def _problem(result: t.Mapping[str, t.Any]) -> str:
 def _unseen(planned: t.Any, host: str) -> list[Report]:
     """Rows of the planned services of a host whose status is not available."""
     nothing = {"answers": None, "since": None, "restarts": None, "version": "", "requests": {}, "kv": {}, "digests": {}}
+    known = (planned or {}).get("software", {}).get("engine", {}).get("version", "")  # what runs there may be affected
     return [
-        {"service": service["name"], "kind": service["kind"], "state": "unknown", **nothing, "findings": [], "log": []}
+        {
+            "service": service["name"],
+            "kind": service["kind"],
+            "state": "unknown",
+            **nothing,
+            "installed": known if service["kind"] in ENGINES else "",
+            "findings": [],
+            "log": [],
+        }
         for service in (planned or {"services": []})["services"]
         if service["host"] == host or host == CLUSTER
     ]

@@ -144,7 +144,8 @@ def _members_files(
         lines += [
             "# Without those that a run has taken out, because they may be about to stop.",
             'if [ -s "$members_away" ]; then',
-            f'    members_kept="$({program} "$members_away" "$@")" && eval "$members_kept"',
+            f'    members_kept="$({program} "$members_away" "$@")" || members_kept=',
+            '    eval "$members_kept"',
             "fi",
         ]
     script = File(posixpath.join(directory, "members.sh"), "\n".join(lines) + "\n")

@@ -98,7 +98,11 @@ main(*sys.argv[1:])
 # the shell that sets these arguments without the engines of the file.
 KEPT = r"""
 import json, shlex, sys
-away, groups = set(json.load(open(sys.argv[1]))), []
+try:
+    away = set(json.load(open(sys.argv[1])))
+except (OSError, TypeError, ValueError):  # what is no list leaves nothing out
+    away = set()
+groups = []
 for argument in sys.argv[2:]:
     if argument.startswith("--"):
         groups.append([argument])
@@ -110,7 +114,7 @@ for option, *values in groups:
     urls = values
     if option.endswith(("-hosts", "-ports")):
         hosts, ports = lists[option[:-6] + "-hosts"], lists[option[:-6] + "-ports"]
-        urls = ["http://%s:%s" % pair for pair in zip(hosts, ports)]
+        urls = ["http://%s:%s" % ("[%s]" % host if ":" in host else host, port) for host, port in zip(hosts, ports)]
     stay = [value for value, url in zip(values, urls) if url not in away]
     kept += [option] + (stay or values)
 print("set -- " + " ".join(map(shlex.quote, kept)))

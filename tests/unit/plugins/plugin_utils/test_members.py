@@ -232,7 +232,9 @@ def arguments(router, away):
     """The arguments that the script of a router sets, with this file of engines that are out."""
     script = router["members"]["files"][0]["content"]
     program = re.search(r"\$\((\S+) -c", script)[1]
-    shell = f'set -eu\nmembers_away={away}\n{script.replace(program, sys.executable)}\nprintf "%s\\n" "$@"'
+    sourced = away.with_name("members.sh")
+    sourced.write_text(script.replace(program, sys.executable))
+    shell = f'set -eu\nmembers_away={away}\n. {sourced}\nprintf "%s\\n" "$@"'
     return subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, check=True).stdout.split()
 
 

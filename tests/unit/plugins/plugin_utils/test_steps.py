@@ -30,6 +30,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision imp
     BEFORE_ROUTERS,
     LISTED,
     LISTED_OF_ENGINE,
+    LISTED_OF_MOONCAKE,
     other_software,
 )
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
@@ -182,7 +183,8 @@ def test_what_is_listed_twice_is_compared_once():
     software = launch_plan(*family("p2p", {}))["software"]
     router, engine = software["router"], software["engine"]
     assert router["logger"] in router["files"] and engine["interpreter"].startswith(engine["venv"] + "/")
-    assert set(LISTED) == {"logger", "frontend_program", "balancer_program"} and LISTED_OF_ENGINE == ("interpreter",)
+    assert set(LISTED) == {"logger", "frontend_program", "balancer_program", "interpreter"}
+    assert LISTED_OF_ENGINE == ("interpreter",) and LISTED_OF_MOONCAKE == ("built",)
 
 
 def test_changed_keys_and_routers_without_an_api_need_a_pause():
