@@ -19,7 +19,8 @@ Type=oneshot
 RemainAfterExit=yes
 {lines}
 # It writes below /proc/sys, /proc/irq and /sys, as root; CAP_SYS_ADMIN is what the kernel asks for NUMA balancing. Network and IPC settings are those
-# of a namespace, so it must be in the host's. No ProtectProc: it mounts another /proc, without what is mounted below that of the host.
+# of a namespace, so it must be in the host's.
+# No ProtectProc or ProtectControlGroups: they mount another /proc, without what is mounted below that of the host.
 CapabilityBoundingSet=CAP_SYS_ADMIN
 NoNewPrivileges=true
 PrivateDevices=true
@@ -29,7 +30,6 @@ ProtectHostname=true
 ProtectClock=true
 ProtectKernelLogs=true
 ProtectKernelModules=true
-ProtectControlGroups=true
 RestrictAddressFamilies=AF_UNIX
 RestrictNamespaces=true
 RestrictRealtime=true
