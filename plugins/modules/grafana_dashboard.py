@@ -67,6 +67,9 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
     grafana, board = Grafana(params["url"], params["token"]), params["dashboard"]
+    if not params["token"].isprintable() or " " in params["token"]:
+        text = "The token has a blank, a line feed or another control character. Fix: correct inference_grafana_token; for one in a vault: printf, not echo"
+        module.fail_json(msg=text)
     missing = [name for name in ("uid", "description") if not board.get(name)]
     if missing:
         module.fail_json(msg="dashboard has no {}. Fix: give it one".format(" and no ".join(missing)))

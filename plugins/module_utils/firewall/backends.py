@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import tempfile
 
+from ..host.boot_unit import RESTRICTIONS
 from ..host.kernel_settings import read, write
 from . import firewalld, nftables
 
@@ -49,21 +50,10 @@ ProtectKernelLogs=true
 ProtectKernelModules=true
 ProtectControlGroups=true
 RestrictAddressFamilies=AF_NETLINK AF_UNIX
-RestrictNamespaces=true
-RestrictRealtime=true
-RestrictSUIDSGID=true
-LockPersonality=true
-MemoryDenyWriteExecute=true
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-SystemCallFilter=~@privileged @resources
-SystemCallErrorNumber=EPERM
-IPAddressDeny=any
-UMask=0077
-
+{restrictions}
 [Install]
 WantedBy=multi-user.target nftables.service
-"""
+""".replace("{restrictions}", RESTRICTIONS)
 
 
 class FirewallError(Exception):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .boot_unit import RESTRICTIONS
 from .interrupts import DEVICES, SEND
 
 UNIT = """\
@@ -31,21 +32,10 @@ ProtectClock=true
 ProtectKernelLogs=true
 ProtectKernelModules=true
 RestrictAddressFamilies=AF_UNIX
-RestrictNamespaces=true
-RestrictRealtime=true
-RestrictSUIDSGID=true
-LockPersonality=true
-MemoryDenyWriteExecute=true
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-SystemCallFilter=~@privileged @resources
-SystemCallErrorNumber=EPERM
-IPAddressDeny=any
-UMask=0077
-
+{restrictions}
 [Install]
 WantedBy=multi-user.target
-"""
+""".replace("{restrictions}", RESTRICTIONS)
 LINE = "ExecStart=-/bin/sh -c '{}'"  # the minus: a host that lost a file still boots with the other settings
 SETTING = 'for file in {}; do [ ! -w "$file" ] || echo {} > "$file"; done'
 # The driver may be loaded late: at most two minutes, and only if there are interrupts to set.

@@ -75,3 +75,11 @@ def test_nobody_listens_and_a_dashboard_without_an_uid(send):
         result = send(url=f"http://127.0.0.1:{taken.getsockname()[1]}")
     assert "refused" in result["msg"]
     assert "no uid" in send(dashboard={"description": "1"})["msg"]
+
+
+@pytest.mark.parametrize("token", [TOKEN + "\n", TOKEN + "\r\nX-More: 1", TOKEN + " ", TOKEN + "\u00e9"])
+def test_a_token_that_is_no_header_is_in_no_message(send, odd_server, token):
+    odd_server.serve = answering([(200, {"dashboard": BOARD})])
+    result = send(token=token)
+    assert TOKEN not in json.dumps(result), "Ansible hides only the value as it was given"
+    assert result["failed"] or token.endswith("\u00e9")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tarfile
@@ -170,3 +171,15 @@ def test_a_bundle_whose_sources_lack_their_archives_is_refused():
         require_sources({"items": [entry]}, [wish], "here")
     require_sources({"items": [{**entry, "archives": []}]}, [wish], "here")
     require_sources({"items": [entry]}, [Checkout("vllm-ascend", "https://git.example/x", "v1")], "here")
+    for release, refused in (("0.18.0", False), ("0.23.0", True)):  # a bundle of an older version of the collection
+        wish = Checkout(
+            "vllm-ascend", "https://git.example/x", f"v{release}", python=True, fetches=True, release=release
+        )
+        with pytest.raises(BundleError) if refused else contextlib.nullcontext():
+            require_sources({"items": [{**entry, "name": wish.archive, "origin": wish.origin}]}, [wish], "here")
+
+
+def test_a_folder_of_archives_may_be_in_the_home_of_the_user(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    assert Given("~/archives/").place("https://x/a.zip") == "/home/me/archives/a.zip"
+    assert Given("https://m/~me").place("https://x/a.zip") == "https://m/~me/a.zip" and Given().place("x") == "x"

@@ -18,7 +18,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import read_record
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.router import members_of
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.join_members import PROGRAM
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.join_members import KEPT, PROGRAM
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_tree import files
 
@@ -273,6 +273,14 @@ def test_a_router_that_starts_anew_does_not_list_engines_that_are_out(listing, t
     assert shown(arguments(router, away)) == [urls[0], urls[2]]
     away.write_text(json.dumps(urls))
     assert arguments(router, away) == every, "it would have none"
+
+
+def test_engines_with_ipv6_addresses_are_left_out_as_well(tmp_path):
+    away = tmp_path / "away"
+    away.write_text(json.dumps(["http://[2001:db8::1]:7300"]))
+    lists = ["--decoder-hosts", "2001:db8::1", "2001:db8::2", "--decoder-ports", "7300", "7300"]
+    done = subprocess.run([sys.executable, "-c", KEPT, away, *lists], capture_output=True, text=True, check=True)
+    assert done.stdout == "set -- --decoder-hosts 2001:db8::2 --decoder-ports 7300\n"
 
 
 @pytest.mark.parametrize("runtime", ["systemd", "docker", "supervisor"])

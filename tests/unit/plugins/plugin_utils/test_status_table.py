@@ -192,3 +192,10 @@ def test_one_of_several_masters_leads():
     assert not none["working"] and "No master of the store serves: m-0, m-1" in none["findings"][0]
     two = status_report("x", {"n1": result(master("m-0", "leader", 0.0), master("m-1", "leader", 0.0))})
     assert "m-0 and m-1 serve at once" in two["findings"][0]
+
+
+def test_an_engine_that_is_not_asked_has_the_advisories_of_what_is_planned(monkeypatch):
+    monkeypatch.setattr(views, "ADVISORIES", KNOWN)
+    planned = {**PLAN, "software": {"engine": {"version": "0.13.0"}}, "exposure": ["always"]}
+    report = status_report("x", {"n2": {"unreachable": True, "msg": "no route"}}, planned)
+    assert [re.search(r"has (CVE-\d)", text)[1] for text in report["advisories"]] == ["CVE-1"]

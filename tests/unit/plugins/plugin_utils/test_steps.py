@@ -32,6 +32,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision imp
     LISTED_OF_ENGINE,
     LISTED_OF_MOONCAKE,
     other_software,
+    revision_of,
 )
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
@@ -185,6 +186,17 @@ def test_what_is_listed_twice_is_compared_once():
     assert router["logger"] in router["files"] and engine["interpreter"].startswith(engine["venv"] + "/")
     assert set(LISTED) == {"logger", "frontend_program", "balancer_program", "interpreter"}
     assert LISTED_OF_ENGINE == ("interpreter",) and LISTED_OF_MOONCAKE == ("built",)
+
+
+def test_a_plan_of_an_earlier_version_has_the_same_revision():
+    """It lacks what the plan names twice, or only for the roles that install."""
+    today = launch_plan(*family("p2p", {}))
+    before = copy.deepcopy(today)
+    for layer, keys in (("router", LISTED), ("engine", LISTED_OF_ENGINE), ("mooncake", LISTED_OF_MOONCAKE)):
+        for key in keys:
+            before["software"][layer].pop(key, None)
+    assert before["software"] != today["software"] and "built" in today["software"]["mooncake"]
+    assert not other_software(today, before) and revision_of(today) == revision_of(before)
 
 
 def test_changed_keys_and_routers_without_an_api_need_a_pause():
