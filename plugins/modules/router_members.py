@@ -192,11 +192,12 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.router.base import Member, MembersProblem
 from ..module_utils.router.members import ROUTERS, lines, reconcile, shown
+from ..module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..module_utils.tools.text import one_line, visible
 
 MEMBER = {
     "name": {"type": "str", "default": ""},
-    "kind": {"type": "str", "choices": ["prefill", "decode", "colocated"], "required": True},
+    "kind": {"type": "str", "choices": list(ANSWERING_KINDS), "required": True},
     "url": {"type": "str", "required": True},
 }
 PLACE = {

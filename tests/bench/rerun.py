@@ -8,7 +8,7 @@
 
 First on a cluster of eight hosts, then on its first host alone with 1, 4 and 16 services: the number of modules must not grow with them.
 The hosts are containers with systemd, made and reached as molecule's are (rerun/molecule.yml); NPUs and engines are simulated,
-ssh, sudo and all roles are not. hccn_tool repeats the simulator's answers (rerun/remember.sh). The ping is
+ssh, sudo and all roles are not. hccn_tool and npu-smi repeat the simulator's answers (rerun/remember.sh). The ping is
 `ansible all -m ping`: same hosts, same connections, same forks. Smallest time of each.
 """
 

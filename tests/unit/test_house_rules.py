@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.tools.engine_kinds import ANSWERING_KINDS, ENGINE_KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 LICENCE = "SPDX-License-Identifier: GPL-3.0-or-later"
@@ -237,3 +238,21 @@ def test_files_of_the_controller_are_relative_to_where_the_command_was_given():
     yaml_files = [*in_folder("playbooks", suffix=".yml"), *in_folder("roles", suffix=".yml")]
     assert named.search('dest: "{{ inference_bench_json }}"')
     assert [(name(path), found) for path in yaml_files for found in named.findall(text_of(path))] == []
+
+
+def test_kinds_of_engines_are_listed_once():
+    """engine_kinds.py has them: other Python code imports them, and a list in YAML has exactly the same names."""
+    kind = "(?:encode|prefill|decode|colocated)"
+    in_python = re.compile(rf'[(\[{{]"{kind}"(?:, "{kind}"){{2}}')
+    in_yaml = re.compile(rf"\['?{kind}'?(?:, '?{kind}'?){{2,}}")
+    numbered = ["plan/ports.py", "plan/render/kv.py"]  # their order is in the ports and the names of deployed services
+    allowed = {"plugins/module_utils/tools/engine_kinds.py", *(f"plugins/plugin_utils/{path}" for path in numbered)}
+    assert in_python.search('kinds = ("decode", "prefill", "colocated", "encode")')
+    assert in_yaml.search("select('in', ['prefill', 'decode', 'colocated'])")
+    wrong = [
+        name(path) for path in in_folder("plugins") if in_python.search(text_of(path)) and name(path) not in allowed
+    ]
+    for path in in_folder("roles", "playbooks", suffix=".yml"):
+        lists = [set(re.findall(kind, found)) for found in in_yaml.findall(text_of(path))]
+        wrong += [name(path) for kinds in lists if kinds not in (set(ENGINE_KINDS), set(ANSWERING_KINDS))]
+    assert not wrong

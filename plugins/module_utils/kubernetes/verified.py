@@ -13,6 +13,7 @@ import re
 
 from ..status.plan import PLAN_VERSION
 from ..tools import foreign_file
+from ..tools.engine_kinds import ANSWERING_KINDS
 from .errors import KubernetesProblem
 from .kinds import OWN
 from .manifests import record, record_name
@@ -22,7 +23,6 @@ from .state import engines_of
 
 REPAIR = "Fix: find out who wrote it; then correct the inventory and run site."
 DECIDING = ("an entry or a router", "secrets", "addresses of engines")
-ENGINES = ("prefill", "decode", "colocated")
 PLACEHOLDER = re.compile(r"http://[a-z0-9-]+\.pod:[0-9]{1,5}\Z")
 KEPT = 50  # digests
 
@@ -122,7 +122,7 @@ def _deciding(plan):
     check = plan.get("verify")
     check = check if isinstance(check, dict) else {}
     kubernetes = plan.get("kubernetes", {})
-    engines = [_is_placeholder(engine) for kind in ENGINES for engine in check.get(kind) or ()]
+    engines = [_is_placeholder(engine) for kind in ANSWERING_KINDS for engine in check.get(kind) or ()]
     return [
         [check.get("entry"), kubernetes.get("router")],
         [check.get("engine_api_key"), kubernetes.get("secrets")],

@@ -10,6 +10,7 @@ import json
 import os
 
 from ..files import tree
+from ..tools.engine_kinds import ENGINE_KINDS
 
 PLAN = "plan.json"
 PLAN_VERSION = 4  # format of the plan: the planner writes it, and no other can be read
@@ -39,7 +40,7 @@ def _service(plan, service):
     kind, health = service["kind"], service["health"] or {"url": "", "timeout": 0}
     verify = plan.get("verify", {})
     ports = {port["name"]: port["first"] for port in service["ports"]}
-    engine = kind in ("prefill", "decode", "colocated", "encode")
+    engine = kind in ENGINE_KINDS
     port = ports.get("metrics") or ports.get({"etcd": "client"}.get(kind, "api" if engine else ""))
     found = {
         "name": service["name"],

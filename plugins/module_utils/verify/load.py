@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..tools.engine_kinds import ANSWERING_KINDS
 from .answers import Answer, excerpt
 from .faults import Problem
 from .probe import Probe
@@ -103,7 +104,7 @@ def check_burst(probe: Probe) -> list[Record]:
 
 def _remark_idle(probe: Probe, window: Window, number: int) -> None:
     """Engines without any of the concurrent requests, if these were at least twice as many as the engines of the role."""
-    for role in ("prefill", "decode", "colocated"):
+    for role in ANSWERING_KINDS:
         names = [engine.name for engine in probe.plan.role(role)]
         idle = [name for name in names if name not in busy(window, names)]
         if idle and number >= 2 * len(names):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..runtime.registry import LOGS
+from ..tools.engine_kinds import ANSWERING_KINDS
 
 MODES = ("disaggregated", "pool", "disaggregated+pool", "colocated")
 PROTOCOLS = ("prefill_answers", "bootstrap", "layerwise", "none")
@@ -278,7 +279,7 @@ def read_plan(section: Any) -> VerifyPlan:
         mode=values["mode"],
         model=values["model"],
         entry=_entry(values["entry"], problems),
-        engines=tuple(e for role in ("prefill", "decode", "colocated") for e in _engines(values[role], role, problems)),
+        engines=tuple(e for role in ANSWERING_KINDS for e in _engines(values[role], role, problems)),
         store=None if values["store"] is None else _store(values["store"], problems),
         transfer=Transfer(**_take(values["transfer"], "verify.transfer", _TRANSFER, problems)),
         release=_release(values["release"], problems),

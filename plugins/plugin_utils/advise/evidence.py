@@ -14,7 +14,6 @@ from ..description.findings import Finding
 from ..releases.metric_names import of_vllm
 
 Record = t.Mapping[str, t.Any]
-ENGINES = ("prefill", "decode", "colocated")
 FORMAT = 2  # of a benchmark's report
 LEAST_SECONDS = 10.0
 REPORT = "inference_advise_report"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..bench.others import other_services
 from ..description.findings import PlanError
-from .evidence import ENGINES, gap
+from .evidence import gap
 
 Record = t.Mapping[str, t.Any]
 
@@ -20,6 +21,6 @@ def watched_services(plan: Record) -> dict[str, t.Any]:
         problem, fix = "the engines of a cluster are not read by this playbook", "Use the metrics of the cluster."
         raise PlanError([gap("CLUSTER", "inference_runtime", problem, fix, "Nothing could be measured.")])
     verify = plan["verify"]
-    engines = [engine for role in ENGINES for engine in verify.get(role) or ()]
+    engines = [engine for role in ANSWERING_KINDS for engine in verify.get(role) or ()]
     found = [{"name": engine["name"], "kind": "engine", "url": engine["url"]} for engine in engines]
     return {"host": (verify.get("entry") or engines[0])["host"], "services": [*found, *other_services(plan)]}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
 from .aisbench import AISBENCH, WITH_SEED, aisbench_config, aisbench_findings
@@ -15,7 +16,6 @@ from .pool import pool_findings, pool_runs
 from .settings import Bench, read_bench
 
 Record = t.Mapping[str, t.Any]
-ENGINES = ("prefill", "decode", "colocated")
 LEAST_VLLM = (0, 13)  # older releases lack options that are used here, or have the program in their source tree only
 PERCENTILES = "50,90,99"
 WHOLE_TRACE = 10**9  # more requests than any trace has; without the option the program ends after 1000
@@ -41,7 +41,9 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
     if findings or service is None:
         raise PlanError(findings)
     engines = [
-        {"name": engine["name"], "url": engine["url"]} for kind in ENGINES for engine in plan["verify"].get(kind, ())
+        {"name": engine["name"], "url": engine["url"]}
+        for kind in ANSWERING_KINDS
+        for engine in plan["verify"].get(kind, ())
     ]
     pairs = max(1, len(plan["verify"].get("prefill", ()))) * max(1, len(plan["verify"].get("decode", ())))
     warm_up = _run(plan, service, bench, 0, 0, min(2 * max(len(engines), pairs), 64))
@@ -118,7 +120,7 @@ def _contexts(plan: Record) -> list[tuple[str, int]]:
     found = []
     for service in plan["services"]:
         argv = service["argv"]
-        if service["kind"] in ENGINES and "--max-model-len" in argv:
+        if service["kind"] in ANSWERING_KINDS and "--max-model-len" in argv:
             most = argv[argv.index("--max-model-len") + 1]
             found += [(service["name"], int(most))] if most.isdigit() else []
     return found
@@ -132,7 +134,7 @@ def _refusal(name: str, problem: str, fix: str) -> Finding:
 def _service(plan: Record, host: str) -> Record | None:
     """An engine, in whose environment the program runs: of the wanted host, else of the router's, else the first."""
     found = sorted(
-        (item for item in plan["services"] if item["kind"] in ENGINES), key=lambda item: natural(item["name"])
+        (item for item in plan["services"] if item["kind"] in ANSWERING_KINDS), key=lambda item: natural(item["name"])
     )
     router = next((item["host"] for item in plan["services"] if item["kind"] == "router"), "")
     wanted = [host] if host else [router, *(item["host"] for item in found)]

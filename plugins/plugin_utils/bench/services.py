@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ...module_utils.verify.logs import services_of
 from ...module_utils.verify.plan import read_plan
 from ..description.findings import Finding
@@ -14,7 +15,6 @@ from ..description.values import natural
 
 Record = t.Mapping[str, t.Any]
 Gained = dict[str, dict[str, float] | None]
-POOLS = ("prefill", "decode", "colocated")
 # Of a router, in the order of the report; the sum of both is not the number of requests: each has its own form of deployment.
 ROUTER = {
     "requests": "requests",
@@ -58,7 +58,7 @@ def summed(results: t.Iterable[t.Mapping[str, Record | None]]) -> Gained:
 def shares(plan: Record, engines: Gained) -> dict[str, float]:
     """``{engine: its part of the requests of its pool}``, of pools whose engines are all known and got a request."""
     found = {}
-    for pool in POOLS:
+    for pool in ANSWERING_KINDS:
         names = [engine["name"] for engine in plan["verify"].get(pool) or ()]
         counted = {name: (engines.get(name) or {}).get("requests") for name in names}
         total = sum(value or 0.0 for value in counted.values())

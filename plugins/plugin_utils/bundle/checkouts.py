@@ -10,9 +10,9 @@ import typing as t
 from dataclasses import dataclass
 
 from ...module_utils.install.index_credentials import without_credentials
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 
 Known = t.Mapping[str, t.Any]
-ENGINES = {"prefill", "decode", "colocated", "encode"}
 NAME = re.compile(r"\w[\w.+-]*", re.ASCII)
 # Defaults of the roles vllm_ascend and mooncake, by their variables; a test compares both.
 DEFAULTS: dict[str, t.Any] = {
@@ -96,7 +96,11 @@ def builds_engine(plan: Known, host: str) -> bool:
     """Whether a host clones and builds vLLM and vLLM-Ascend."""
     builds = plan["software"].get("engine", {}).get("builds") or {}
     hardware = next((each.get("hardware", "") for each in plan["hosts"] if each["name"] == host), "")
-    return not _contained(plan) and bool(_here(plan, host) & ENGINES) and _method(builds, hardware) == "source"
+    return (
+        not _contained(plan)
+        and not _here(plan, host).isdisjoint(ENGINE_KINDS)
+        and _method(builds, hardware) == "source"
+    )
 
 
 def _method(builds: Known, hardware: str) -> str:
@@ -107,7 +111,7 @@ def builds_mooncake(plan: Known, host: str, known: Known) -> bool:
     """Whether a host clones and builds Mooncake: there is no wheel for its release, or mooncake_method asks for it."""
     mooncake, method = plan["software"]["mooncake"], known.get("mooncake_method") or "auto"
     built = method == "source" or method == "auto" and not mooncake.get("package")
-    needed = mooncake.get("needed", True) and bool(_here(plan, host) & {*ENGINES, "mooncake_master"})
+    needed = mooncake.get("needed", True) and bool(_here(plan, host) & {*ENGINE_KINDS, "mooncake_master"})
     return not _contained(plan) and built and needed
 
 

@@ -9,6 +9,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..runtimes.registry import runtime
 from .checkouts import build_packages
 
@@ -40,7 +41,6 @@ XZ = {DEBIAN: "xz-utils", RED_HAT: "xz"}
 SYSTEMS = {DEBIAN: "Debian and Ubuntu", RED_HAT: "openEuler and others with dnf"}
 KINDS = {DEBIAN: "deb", RED_HAT: "rpm"}  # of the manifest's items
 WITH_APT = ("debian", "ubuntu")  # ID of os-release(5)
-ENGINES = {"prefill", "decode", "colocated", "encode"}
 MODULE_OF_APT = "python3-apt"  # ansible.builtin.apt installs it before anything else
 
 
@@ -100,7 +100,7 @@ def purposes(plan: t.Mapping[str, t.Any], host: str = "") -> list[str]:
         found.append("firewalld" if firewall["backend"] == "firewalld" else "nftables")
     found += ["etcd"] if "etcd" in kinds else []
     mooncake = plan["software"]["mooncake"].get("needed", True) and not contained
-    return found + (["mooncake"] if mooncake and (not host or kinds & {*ENGINES, "mooncake_master"}) else [])
+    return found + (["mooncake"] if mooncake and (not host or kinds & {*ENGINE_KINDS, "mooncake_master"}) else [])
 
 
 def names(plan: t.Mapping[str, t.Any], host: str, family: str, known: t.Mapping[str, t.Any]) -> list[str]:

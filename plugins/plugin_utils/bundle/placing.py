@@ -12,9 +12,10 @@ import typing as t
 
 from ...module_utils.install.bundle_images import DIGEST
 from ...module_utils.install.venv_options import lock_name
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..releases.build_archives import build_archives
 from ..releases.cann import cann_packages, missing_packages
-from .checkouts import ENGINES, Checkout
+from .checkouts import Checkout
 from .distribution import Distribution
 from .images import BLOBS
 from .manifest import BundleError, files_for, read, require_unchanged, serving
@@ -208,7 +209,7 @@ def lacking_of_cann(
     """The packages of CANN that the role cann would install on a host. ``installed`` is the result of installed_info."""
     kinds = {service["kind"] for service in plan["services"] if service["host"] == host}
     method = known.get("cann_method") or "run"
-    if not plan["engine_facts"]["npus"] or method != "run" or not kinds & {*ENGINES, "mooncake_master"}:
+    if not plan["engine_facts"]["npus"] or method != "run" or not kinds & {*ENGINE_KINDS, "mooncake_master"}:
         return []
     cann = plan["software"]["cann"]
     hardware = next(each["hardware"] for each in plan["hosts"] if each["name"] == host)

@@ -9,7 +9,7 @@ import difflib
 import re
 import typing as t
 
-from .variables import POOLS
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 
 LIKENESS = 0.8  # prefil and prefill have 0.92, decoders and decode 0.86, prefill and decode 0.31
 
@@ -19,7 +19,7 @@ def misspelt(group: str, name: str) -> bool:
 
     The usual group of another kind of pool is none: encode, which has 0.83 of decode, as deocde has.
     """
-    if group.lower() in POOLS and group.lower() != name.lower():
+    if group.lower() in ENGINE_KINDS and group.lower() != name.lower():
         return False
     return difflib.SequenceMatcher(None, group.lower(), name.lower()).ratio() >= LIKENESS
 

@@ -14,6 +14,7 @@ import difflib
 import typing as t
 from dataclasses import dataclass
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..engines.registry import NAMES as ENGINES
 from ..engines.registry import engine
 from ..runtimes.registry import NAMES as RUNTIMES
@@ -28,7 +29,6 @@ from .texts import problem_of
 from .tune import PROFILES, Tune
 from .values import natural
 
-POOLS = ("encode", "prefill", "decode", "colocated")
 PREFIX = "inference_"
 
 # Variables that control a run of a playbook; the planner ignores them.
@@ -242,7 +242,7 @@ class Pools:
 
     def present(self) -> dict[str, Pool]:
         """The configured pools, in start order."""
-        return {name: pool for name in POOLS if (pool := getattr(self, name)) is not None}
+        return {name: pool for name in ENGINE_KINDS if (pool := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.drill.etcd import majority
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
-from .settings import WHY, Drill, Fault, read_drill, whole
+from .settings import KINDS, WHY, Drill, Fault, read_drill, whole
 
 Record = t.Mapping[str, t.Any]
-ENGINES = ("encode", "prefill", "decode", "colocated")
 ELECTED = ("mooncake_master", "etcd")  # of several, one leads
 MARGIN = 300  # seconds for Ansible's own steps during a load
 
@@ -52,7 +52,7 @@ def drill_runs(plan: Record, raw: t.Any, confirmed: t.Any, hosts: t.Collection[s
         "limits": {name: getattr(drill.limits, name) for name in drill.limits.__dataclass_fields__},
         "engines": [
             {"name": engine["name"], "url": engine["url"]}
-            for kind in ENGINES
+            for kind in ENGINE_KINDS
             for engine in plan["verify"].get(kind, ())
         ],
         "faults": runs,
@@ -78,7 +78,7 @@ def _foreign(host: str, hosts: t.Collection[str] | None) -> t.Iterator[Finding]:
 
 
 def _every_kind(plan: Record) -> tuple[Fault, ...]:
-    kinds = ("decode", "prefill", "colocated", "router", "mooncake_master", "etcd")
+    kinds = [kind for kind in KINDS if kind != "host"]
     return tuple(whole(Fault(kind)) for kind in kinds if len(_instances(plan, kind)) > _needed(plan, kind))
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
+from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..description.findings import Finding, PlanError
 from ..description.loader import Reader, choice, documented, factory, number
 
-KINDS = ("decode", "prefill", "colocated", "router", "mooncake_master", "etcd", "host")
+# The default comes first.
+KINDS = ("decode", *(kind for kind in ANSWERING_KINDS if kind != "decode"), "router", "mooncake_master", "etcd", "host")
 SECONDS = {"kill": 0, "pause": 60, "jitter": 1}
 TIMES = {"kill": 1, "pause": 1, "jitter": 10}
 WHY = "The drill would fail requests and prove nothing."
@@ -104,7 +106,7 @@ def whole(fault: Fault) -> Fault:
 
 def _contradictions(number_: int, fault: Fault) -> t.Iterator[Finding]:
     path = f"inference_drill.faults[{number_}]"
-    if fault.part == "rank" and fault.kind not in ("decode", "prefill", "colocated"):
+    if fault.part == "rank" and fault.kind not in ANSWERING_KINDS:
         problem = f"{fault.kind} has no ranks"
         yield Finding(f"{path}.part", "DRILL-SETTING", problem, "Remove part, or name a pool of engines.", why=WHY)
     if fault.action == "kill" and (fault.seconds or fault.times):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
 from . import connection
-from .observed import ENGINES, Observed, Record, computed_once, links_by_device, npus_by_device, place, plane
+from .observed import Observed, Record, computed_once, links_by_device, npus_by_device, place, plane
 
 RULES = Rules()
 TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host": "host_info", "gather": "check_info"}
@@ -130,7 +131,7 @@ def _value(found: Record, part: str, name: str) -> bool:
 
 
 def _serves_model(case: Observed, host: Record) -> bool:
-    return any(service["kind"] in ENGINES for service in case.services(host["name"]))
+    return any(service["kind"] in ENGINE_KINDS for service in case.services(host["name"]))
 
 
 def _npu_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding]:

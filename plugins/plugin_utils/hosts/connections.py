@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .observed import ENGINES, Observed, Record
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from .observed import Observed, Record
 
 MODES = ("listen", "connect", "none")
 MOST_PEERS = 32  # maximum number of hosts that one host connects to; the report states the coverage
@@ -118,9 +119,9 @@ def _sources(service: Record, port: Record, users: _Users) -> set[str]:
     if kind == "balancer":
         return users.of("frontend") if name == "api" else set()
     if kind == "etcd":
-        return users.of("etcd") if name == "peer" else users.of("mooncake_master", *ENGINES)
-    if kind not in ENGINES:  # the store's master and its metadata services
-        return users.of(*ENGINES) if kind != "frontend" and name != "metrics" else set()
+        return users.of("etcd") if name == "peer" else users.of("mooncake_master", *ENGINE_KINDS)
+    if kind not in ENGINE_KINDS:  # the store's master and its metadata services
+        return users.of(*ENGINE_KINDS) if kind != "frontend" and name != "metrics" else set()
     if name == "api":
         return users.of("router")
     if name in HANDOVER:

@@ -9,13 +9,13 @@ import ipaddress
 import typing as t
 
 from ...module_utils.hccn.changes import problems
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.tools.text import one_line
 from ..description.findings import Finding
 from .observed import Record, links_by_device, npus_by_device
 
 Interface = ipaddress.IPv4Interface
 Slot = tuple[str, int]  # host and physical id of a device
-ENGINES = ("prefill", "decode", "colocated", "encode")
 STOPPED = (
     "absent",
     "created",
@@ -328,7 +328,7 @@ def busy_devices(plan: Record, host: str, npu: Record, status: Record) -> dict[i
     npus = npus_by_device(npu)
     planned = {service["name"]: service["devices"] for service in plan["services"] if service["host"] == host}
     for service in status.get("services") or []:
-        if service["kind"] in ENGINES and service["state"].split(" ")[0] not in STOPPED:
+        if service["kind"] in ENGINE_KINDS and service["state"].split(" ")[0] not in STOPPED:
             for device in planned.get(service["service"], npus):
                 found[int(device)] = f"service {service['service']} is {service['state']}"
     for device, record in npus.items():

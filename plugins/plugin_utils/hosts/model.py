@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
-from .observed import ENGINES, Observed, Record, later, majority, place
+from .observed import Observed, Record, later, majority, place
 
 RULES = Rules()
 
@@ -33,7 +34,7 @@ def model_missing(case: Observed) -> t.Iterator[Finding]:
 
 def _models(case: Observed) -> list[tuple[Record, Record]]:
     path = case.plan["model"]["path"]
-    engines = {service["host"] for service in case.plan["services"] if service["kind"] in ENGINES}
+    engines = {service["host"] for service in case.plan["services"] if service["kind"] in ENGINE_KINDS}
     return [
         (host, model)
         for host, facts in case.gathered("host")
@@ -116,7 +117,7 @@ def model_tokenizer(case: Observed) -> t.Iterator[Finding]:
     if case.plan["model"].get("source"):
         return
     for host, model in _models(case):
-        engines = [service["argv"] for service in case.services(host["name"]) if service["kind"] in ENGINES]
+        engines = [service["argv"] for service in case.services(host["name"]) if service["kind"] in ENGINE_KINDS]
         elsewhere = all("--tokenizer" in argv or "--skip-tokenizer-init" in argv for argv in engines)
         if model["exists"] and model.get("tokenizer") is False and not elsewhere:
             yield Finding.at(
@@ -139,7 +140,7 @@ def model_chat_template(case: Observed) -> t.Iterator[Finding]:
     if case.plan["model"].get("source"):
         return
     for host, model in _models(case):
-        engines = [service["argv"] for service in case.services(host["name"]) if service["kind"] in ENGINES]
+        engines = [service["argv"] for service in case.services(host["name"]) if service["kind"] in ENGINE_KINDS]
         elsewhere = all({"--chat-template", "--tokenizer", "--tokenizer-mode"} & set(argv) for argv in engines)
         if model["exists"] and model.get("chat_template") is False and not elsewhere:
             problem = f"{model['path']} has no chat_template.jinja, and its tokenizer_config.json has no chat_template"

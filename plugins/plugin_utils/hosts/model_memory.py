@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
 from ..plan.rules.engine_view import read_json, split
@@ -20,7 +21,7 @@ from .memory import (
     page_bytes,
     weights_per_rank,
 )
-from .observed import ENGINES, Observed, Record
+from .observed import Observed, Record
 
 RULES = Rules()
 MIB, GIB = 2**20, 2**30
@@ -63,10 +64,10 @@ def memory_of_pools(case: Observed) -> list[Memory]:
     for host in case.hosts():
         model = _model(case, host)
         for service in case.services(host["name"]) if model else []:
-            memory = _memory(case, host, service, model) if service["kind"] in ENGINES else None
+            memory = _memory(case, host, service, model) if service["kind"] in ENGINE_KINDS else None
             if memory and (service["kind"] not in found or memory.blocks < found[service["kind"]].blocks):
                 found[service["kind"]] = memory
-    return [found[kind] for kind in ENGINES if kind in found]
+    return [found[kind] for kind in ENGINE_KINDS if kind in found]
 
 
 def _model(case: Observed, host: Record) -> Record:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
-from .observed import ENGINES, Observed, Record, majority, npus_by_device, place, plane
+from .observed import Observed, Record, majority, npus_by_device, place, plane
 
 RULES = Rules()
 HEALTHY = ("ok", "healthy")
@@ -136,7 +137,7 @@ def model_differs(case: Observed) -> t.Iterator[Finding]:
     All ranks of a group load shards of the same size: the smallest device runs out of memory, and the slowest one limits all.
     """
     kinds = {service["name"]: service["kind"] for service in case.plan["services"]}
-    for kind in ENGINES:
+    for kind in ENGINE_KINDS:
         names, sizes = {}, {}
         for host, device, service, npu in case.each_npu():
             if kinds[service] == kind:

@@ -14,7 +14,6 @@ from .thresholds import Thresholds
 
 Record = t.Mapping[str, t.Any]
 Result = t.TypeVar("Result")
-ENGINES = ("prefill", "decode", "colocated", "encode")
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...module_utils.host.cpu_list import parse_cpus, spell_cpus
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from .cpu_slices import Slices, housekeeping, slices
-from .observed import ENGINES, Observed, Record, npus_by_device
+from .observed import Observed, Record, npus_by_device
 
 SAFE = {
     "vm.swappiness": "1",  # 0 would let the kernel end processes although memory could be swapped
@@ -187,7 +188,7 @@ def _services(case: Observed, host: Record, kept: t.Sequence[int], allowed: t.Se
     """Drop-ins with the CPUs of each service: all engines get the same ones, or vLLM-Ascend's slices would overlap."""
     folder = case.plan["runtime_settings"]["drop_ins"]
     for service in case.services(host["name"]):
-        cpus = allowed if service["kind"] in ENGINES else kept
+        cpus = allowed if service["kind"] in ENGINE_KINDS else kept
         found.files[f"{folder}/{service['unit']}.d/{DROP_IN}"] = f"{HEAD}CPUAffinity={spell_cpus(cpus)}\n"
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 from urllib.parse import urlsplit
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
-from ..plan.revision import KINDS
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
@@ -85,7 +85,7 @@ def instances_of(services: t.Iterable[Service]) -> dict[Key, set[str]]:
     """Names of the services of each instance."""
     found: dict[Key, set[str]] = {}
     for service in services:
-        if service["kind"] in KINDS:
+        if service["kind"] in ENGINE_KINDS:
             found.setdefault((service["kind"], service["instance"]), set()).add(service["name"])
     return found
 

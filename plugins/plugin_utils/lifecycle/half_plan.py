@@ -9,10 +9,10 @@ import json
 import shlex
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..plan.service import base_url
 
 Plan = t.Mapping[str, t.Any]
-ROLES = ("prefill", "decode", "colocated")
 HOSTS, PORTS = "-hosts", "-ports"
 
 
@@ -71,7 +71,7 @@ def of_half(plan: Plan, names: t.Collection[str]) -> dict[str, t.Any]:
     entry = next(router for router in section["routers"] if router["name"] in names)
     service = next(service for service in plan["services"] if service["name"] == entry["name"])
     found = {key: value for key, value in section.items() if key != "routers"}
-    for role in ROLES:
+    for role in ANSWERING_KINDS:
         found[role] = [engine for engine in section[role] if engine["name"] in names]
     found["entry"] = {**entry, "kind": "router"}
     if section.get("engine_api_key") and not service["secret_env"]:

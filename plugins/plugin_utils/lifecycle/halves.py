@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
 from ..plan.linked import together
-from ..plan.revision import KINDS
 from .half_plan import limited, of_half
 from .steps import LINKED, NO_API
 
@@ -40,7 +40,7 @@ def halves(plan: Plan) -> dict[str, list[str]]:
     one half.
     """
     chosen: set[str] = set()
-    for kind in (*KINDS, "router"):
+    for kind in (*ENGINE_KINDS, "router"):
         numbers = sorted({service["instance"] for service in plan["services"] if service["kind"] == kind})
         late = set(numbers[len(numbers) - len(numbers) // 2 :])
         chosen |= {
@@ -48,7 +48,7 @@ def halves(plan: Plan) -> dict[str, list[str]]:
         }
     found: dict[str, list[str]] = {FIRST: [], SECOND: []}
     for service in plan["services"]:
-        if service["kind"] in (*KINDS, "router"):
+        if service["kind"] in (*ENGINE_KINDS, "router"):
             found[FIRST if service["name"] in chosen else SECOND].append(service["name"])
     return found
 
@@ -88,7 +88,7 @@ def _too_few(plan: Plan) -> list[str]:
     members = plan.get("members") or {}
     if not members or any(service["kind"] == "router" and not service.get("members") for service in plan["services"]):
         found.append(NO_API)
-    for kind in (*KINDS, "router"):
+    for kind in (*ENGINE_KINDS, "router"):
         numbers = {service["instance"] for service in plan["services"] if service["kind"] == kind}
         if len(numbers) == 1 and not (kind == "router" and not plan.get("balancer")):
             found.append(f"there is one {kind}{' instance' if kind != 'router' else ''}, and each half needs one")
@@ -99,7 +99,7 @@ def _too_few(plan: Plan) -> list[str]:
 
 def _shared(plan: Plan, running: Plan) -> list[str]:
     """Services that both halves would use, and that would hand KV cache from one to the other."""
-    known = {*KINDS, "router", *BESIDE} - {"encode"}
+    known = {*ENGINE_KINDS, "router", *BESIDE} - {"encode"}
     every = [*plan["services"], *running["services"]]
     names = sorted({service["name"] for service in every if service["kind"] not in known}, key=natural)
     return [f"{', '.join(names)}: both halves would exchange KV cache or embeddings through it"] if names else []
@@ -273,7 +273,7 @@ def cost_of_halves(plan: Plan, begin: str = FIRST) -> str:
     split = halves(plan)
     kinds = {service["name"]: (service["kind"], service["instance"]) for service in plan["services"]}
     counts = []
-    for kind in KINDS:
+    for kind in ENGINE_KINDS:
         every, serving = (
             len({kinds[name][1] for name in names if kinds[name][0] == kind})
             for names in ([*split[FIRST], *split[SECOND]], split[FIRST])

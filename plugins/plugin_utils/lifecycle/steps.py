@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
 from ..plan.linked import together
-from ..plan.revision import KINDS, incompatible
+from ..plan.revision import incompatible
 from .before import (
     beyond,
     by_host,
@@ -267,7 +268,7 @@ def _cannot_leave(
     down: set[str],
 ) -> str:
     """Why these deployed services cannot stop while others serve; empty if they can."""
-    kinds = {service["name"]: service["kind"] for service in deployed["services"] if service["kind"] in KINDS}
+    kinds = {service["name"]: service["kind"] for service in deployed["services"] if service["kind"] in ENGINE_KINDS}
     if not names <= set(kinds):
         return REASSIGNED
     if (together(plan) | together(deployed)) & names:
@@ -292,7 +293,7 @@ def _routers(plan: Plan) -> tuple[t.Any, list[str]]:
 def _exchanged(plan: Plan) -> bool:
     """Whether engines exchange KV cache: between pools, or through a store."""
     kinds = {service["kind"] for service in plan["services"]}
-    return "prefill" in kinds or bool(kinds - {*KINDS, *ENTRIES, "probe"})
+    return "prefill" in kinds or bool(kinds - {*ENGINE_KINDS, *ENTRIES, "probe"})
 
 
 def _stop_all(
@@ -518,7 +519,7 @@ def _rolled(
     Those that a killed run left out of the routers come first: without them, the last one that serves would have to leave.
     """
     rows: dict[int, set[str]] = {}
-    for kind in KINDS:
+    for kind in ENGINE_KINDS:
         numbers = [number for found, number in due if found == kind]
         numbers.sort(key=lambda number: (not any(name in out for name in due[kind, number]), number))
         for place, number in enumerate(numbers):

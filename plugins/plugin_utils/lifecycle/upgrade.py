@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plan.revision import KINDS, other_software
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from ..plan.revision import other_software
 from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
 from .planned_steps import change
 from .steps import ENTRIES, OTHER
@@ -197,7 +198,7 @@ def obstacles(plan: Plan, running: Plan) -> list[str]:
         return [OTHER]
     steps = change(plan, running)
     kinds = {service["name"]: service["kind"] for service in plan["services"]}
-    rest = [name for name in steps["rest"] if kinds[name] not in (*KINDS, *ENTRIES)]
+    rest = [name for name in steps["rest"] if kinds[name] not in (*ENGINE_KINDS, *ENTRIES)]
     several = [name for name in rest if list(kinds.values()).count(kinds[name]) > 1]
     single = [name for name in rest if name not in several]
     found = [f"{', '.join(names)}: {reason}" for reason, names in sorted(steps["pauses"].items())]

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..description.values import natural
-
-ENGINES = ("prefill", "decode", "colocated")
 
 
 def watched(plan: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -21,7 +20,7 @@ def watched(plan: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     engines = {
         service["name"]: sorted(instances[service["kind"], service["instance"]], key=natural)
         for service in plan["services"]
-        if service["kind"] in ENGINES and service["health"]
+        if service["kind"] in ANSWERING_KINDS and service["health"]
     }
     url = probe["health"]["url"].rpartition("/")[0] if probe else ""
     return {"host": probe["host"] if probe else "", "url": url, "engines": engines}

@@ -9,6 +9,7 @@ import json
 import re
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..plan.service import bracketed
 from .alerts import Alert
 
@@ -59,7 +60,7 @@ def _engine(plan: Record) -> str:
         (f"http://{bracketed(service['address'])}:{port['first']}", f"{service['name']} on {service['host']}")
         for service in plan["services"]
         for port in service["ports"]
-        if port["name"] == "api" and service["kind"] in ("prefill", "decode", "colocated", "encode")
+        if port["name"] == "api" and service["kind"] in ENGINE_KINDS
     ]
     names = "".join(f"{{{{ else if eq $labels.worker {json.dumps(url)} }}}}{name}" for url, name in known)
     return f"engine {{{{ if not $labels.worker }}}}not named{names}{{{{ else }}}}{{{{ $labels.worker }}}}{{{{ end }}}}"

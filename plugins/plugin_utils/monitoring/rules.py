@@ -9,6 +9,7 @@ import re
 import string
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.verify.logs import services_of
 from ...module_utils.verify.plan import read_plan
 from ..plan.rules.environment import HOLD
@@ -19,7 +20,6 @@ from .metrics import exported, names_in
 from .settings import AlertSettings, Monitoring
 
 Record = t.Mapping[str, t.Any]
-ENGINES = ("prefill", "decode", "colocated", "encode")
 HOLD_DEFAULT = 480  # seconds, of all releases with a hold timeout (vllm_ascend/envs.py, vllm/envs.py)
 # What the deployment's files record for dashboards and for other rules of a site: name -> expression.
 RECORDS = {
@@ -36,7 +36,7 @@ RECORDS = {
 
 def facts(plan: Record) -> dict[str, t.Any]:
     """Numbers of the plan that alerts compare with; None where the plan does not have it."""
-    engines = [service for service in plan["services"] if service["kind"] in ENGINES]
+    engines = [service for service in plan["services"] if service["kind"] in ENGINE_KINDS]
     # An instance over several hosts has processes without an API, which are no targets.
     serving = [service["kind"] for service in engines if any(port["name"] == "api" for port in service["ports"])]
     decode = [most_requests(service) for service in engines if service["kind"] == "decode"]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..plan.service import bracketed
 from .settings import Monitoring
 
 Record = t.Mapping[str, t.Any]
-ENGINES = ("prefill", "decode", "colocated", "encode")
 # kind of a service -> (its job, the port with its metrics)
 JOBS = {
-    **{kind: ("inference-engine", "api") for kind in ENGINES},
+    **{kind: ("inference-engine", "api") for kind in ENGINE_KINDS},
     "router": ("inference-router", "metrics"),
     "mooncake_master": ("inference-store", "metrics"),
     "probe": ("inference-probe", "metrics"),

@@ -15,10 +15,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
 from ..description.groups import similar
 from ..description.values import natural
-from ..description.variables import POOLS, Description, Host, Pool
+from ..description.variables import Description, Host, Pool
 from ..engines.registry import engine
 
 FULL = "Instances cannot share devices, so this one has none."
@@ -307,7 +308,7 @@ def devices_of(
 def sharing(description: Description, host: Host) -> list[str]:
     """The pools whose group a host is in, in start order."""
     pools = description.pools.present()
-    return [name for name in POOLS if name in pools and group_of(name, pools[name]) in host.groups]
+    return [name for name in ENGINE_KINDS if name in pools and group_of(name, pools[name]) in host.groups]
 
 
 def _other_demand(description: Description, host: Host, name: str, slot: int, shapes: t.Mapping[str, Shape]) -> str:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
 from ..description.values import natural
-from ..description.variables import POOLS, Description, Host, Pool
+from ..description.variables import Description, Host, Pool
 from ..engines.registry import engine
 from .placement import (
     FULL,
@@ -342,7 +343,7 @@ def read_record(value: t.Any) -> dict[str, t.Any] | None:
         record = {
             "instances": [
                 {
-                    "kind": POOLS[POOLS.index(item["kind"])],
+                    "kind": ENGINE_KINDS[ENGINE_KINDS.index(item["kind"])],
                     "number": _number(item["number"], MOST_INSTANCES),
                     "slot": _number(item["slot"], MOST_ON_HOST),
                     "hosts": [

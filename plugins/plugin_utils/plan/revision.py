@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from .service import digest
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 
-KINDS = ("encode", "prefill", "decode", "colocated")
 BEFORE_ROUTERS = ("frontend", "balancer")  # programs of the distribution, on which no engine depends
 # Software that other names have as well (``files``, ``frontend``, ``balancer``, ``venv``); plans of earlier versions lack these names.
 LISTED = ("logger", "frontend_program", "balancer_program", "interpreter")
@@ -159,7 +159,7 @@ def revision_of(plan: Plan) -> str:
     """
     pools: dict[str, t.Any] = {}
     for service in sorted(plan["services"], key=lambda service: (service["instance"], service["rank"])):
-        if service["kind"] in KINDS:
+        if service["kind"] in ENGINE_KINDS:
             pools.setdefault(service["kind"], exchange(service))
     keys = ("release", "engine", "model")
     of_engines = {key: value for key, value in _software(plan).items() if key != "router"}
@@ -193,7 +193,7 @@ def incompatible(plan: Plan, deployed: Plan) -> set[str]:
 
     Plans of earlier versions of the collection have no revision. New engines have the settings of their pool, so they need no comparison.
     """
-    engines = {service["name"]: service for service in plan["services"] if service["kind"] in KINDS}
+    engines = {service["name"]: service for service in plan["services"] if service["kind"] in ENGINE_KINDS}
     revisions = {each["revision"] for each in (plan, deployed) if each.get("revision")}
     if other_software(plan, deployed) or len(revisions) > 1:
         return set(engines)

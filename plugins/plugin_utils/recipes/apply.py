@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding, nearest
 from .catalogue import RECIPES
 
@@ -94,7 +95,9 @@ def recipe_lines() -> list[str]:
 def sizes(recipe: t.Mapping[str, t.Any]) -> str:
     """The pools of a recipe: '2 x prefill (DP 2, TP 8), 1 x decode (DP 32)'."""
     parts = []
-    for kind, pool in sorted(recipe["variables"]["inference_pools"].items(), key=lambda item: ORDER.index(item[0])):
+    for kind, pool in sorted(
+        recipe["variables"]["inference_pools"].items(), key=lambda item: ENGINE_KINDS.index(item[0])
+    ):
         shown = [
             f"{short} {pool[word]}"
             for short, word in (
@@ -106,6 +109,3 @@ def sizes(recipe: t.Mapping[str, t.Any]) -> str:
         ]
         parts.append(f"{pool['instances']} x {kind}{f' ({chr(44).join(shown)})' if shown else ''}".replace(",", ", "))
     return ", ".join(parts)
-
-
-ORDER = ("encode", "prefill", "decode", "colocated")

@@ -12,12 +12,12 @@ import html
 import itertools
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.tools.text import visible
 from ..description.values import natural, read_json
 from .plan_table import count, spans
 
 Plan = t.Mapping[str, t.Any]
-KINDS = ("encode", "prefill", "decode", "colocated")
 FRONTS = {"frontend": "nginx", "balancer": "HAProxy"}
 TITLES = {
     "encode": "Encode",
@@ -96,13 +96,13 @@ def by_kind(plan: Plan) -> dict[str, list[Plan]]:
     found: dict[str, list[Plan]] = {}
     for service in plan["services"]:
         found.setdefault(kind_of(service), []).append(service)
-    return {kind: found[kind] for kind in (*KINDS, "other") if kind in found}
+    return {kind: found[kind] for kind in (*ENGINE_KINDS, "other") if kind in found}
 
 
 def kind_of(service: Plan) -> str:
     """The pool of a service, or ``other``; in a cluster the kind is ``pod:POOL``."""
     kind = service["kind"].rsplit(":", 1)[-1]
-    return kind if kind in KINDS else "other"
+    return kind if kind in ENGINE_KINDS else "other"
 
 
 def connectors(services: t.Iterable[Plan]) -> list[str]:
@@ -137,7 +137,7 @@ def _flow(plan: Plan, groups: t.Mapping[str, list[Plan]]) -> str:
         parts += [_arrow("HTTP"), f'<div class="box other"><b>{text(service["name"])}</b><span>{text(kind)}</span>']
         parts.append(f"<small>{text(place)}</small></div>")
     previous = ""
-    for kind in (name for name in KINDS if name in groups):
+    for kind in (name for name in ENGINE_KINDS if name in groups):
         transfer = " + ".join(connectors(groups[kind])) or "no connector"
         parts.append(
             _arrow("KV cache: " + transfer, "kv")

@@ -11,11 +11,11 @@ import typing as t
 
 from ...module_utils.kubernetes.quantity import quantity
 from ...module_utils.status.routers import out_of_service
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..hosts.connection import OTHER, cause, in_one_line
 from ..releases.advisories import ADVISORIES, CONDITIONS, Advisory
 
 Report = dict[str, t.Any]
-ENGINES = ("prefill", "decode", "colocated", "encode")
 CLUSTER = "cluster"  # stands for a host in the results of a deployment in pods
 HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
 
@@ -65,7 +65,7 @@ def _advisories(
     """
     affected: dict[tuple[int, str], set[str]] = {}
     for row in services:
-        exposed = _exposure(results.get(row["host"], {}), planned) if row["kind"] in ENGINES else ()
+        exposed = _exposure(results.get(row["host"], {}), planned) if row["kind"] in ENGINE_KINDS else ()
         for version in sorted({row["version"], row.get("installed", "")} - {""}):
             for number, item in enumerate(ADVISORIES):
                 if item.when in exposed and item.affects(version):
@@ -113,7 +113,7 @@ def _unseen(planned: t.Any, host: str) -> list[Report]:
             "kind": service["kind"],
             "state": "unknown",
             **nothing,
-            "installed": known if service["kind"] in ENGINES else "",
+            "installed": known if service["kind"] in ENGINE_KINDS else "",
             "findings": [],
             "log": [],
         }

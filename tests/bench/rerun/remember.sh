@@ -2,14 +2,17 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# SIMULATED: hccn_tool on hosts whose network does not change. Repeats what the simulator has answered to the same question before. The vendor's
-# tool is a compiled program; the simulator starts Python for each call, which would be a large part of the measured time and is no part of the collection.
+# SIMULATED: hccn_tool and npu-smi on hosts whose hardware does not change. Repeats what the simulator of its own name has answered to the same
+# question before. The vendor's tools are compiled programs; the simulator starts Python for each call, which would be a large part of the measured
+# time and is no part of the collection. "npu-smi info", which lists processes, is always asked anew.
 set -u
-simulator=/usr/share/ascend-simulator/hccn_tool
-memory=/run/remembered
+name=${0##*/}
+simulator=/usr/share/ascend-simulator/$name
+memory=/run/remembered/$name
 key=$(printf %s "$*" | tr / _)
-case "$key" in
-*" -g"*) ;;
+case "$name $key" in
+"hccn_tool "*" -g"*) ;;
+"npu-smi -v" | "npu-smi info -l" | "npu-smi info -m" | "npu-smi info -t "*) ;;
 *) exec "$simulator" "$@" ;;
 esac
 if [ ! -e "$memory/$key" ]; then

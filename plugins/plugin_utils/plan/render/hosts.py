@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ....module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ...description.findings import spans
 from ...description.values import natural, size
 from ...description.variables import Host
@@ -21,7 +22,6 @@ from .npu import link_of
 from .software import mooncake_needed
 
 MAP_COUNT = 1000000  # memory maps per process; registering large segments needs more than the default (N17)
-POOLING = ("prefill", "decode", "colocated")
 METRICS = ("metrics",)
 
 
@@ -89,7 +89,7 @@ def _store_mib(context: Context, services: list[Service]) -> int:
     pooling = [
         service
         for service in services
-        if service.kind in POOLING and "store" in context.transfer_of(getattr(pools, service.kind))
+        if service.kind in ANSWERING_KINDS and "store" in context.transfer_of(getattr(pools, service.kind))
     ]
     return sum(max(len(item.devices), 1) for item in pooling) * segment // 2**20
 

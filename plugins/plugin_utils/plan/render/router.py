@@ -10,6 +10,7 @@ import posixpath
 import shlex
 import typing as t
 
+from ....module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ...description.variables import Host
 from ..deployment import Context
 from ..routers.base import Flavour, Members, Place, split, url
@@ -21,7 +22,6 @@ from .vllm import command_line, merged
 
 NAME = "router"
 STEP = 20  # between the ports of two routers, which may run on one host
-KINDS = ("prefill", "decode", "colocated")
 
 
 def flavour(context: Context) -> str:
@@ -163,7 +163,7 @@ def members_section(context: Context, services: t.Sequence[Service]) -> dict[str
     members = found.members(found, context.release, routers[0].argv) if routers else None
     if not members or not routers[0].digest_file:
         return {}
-    engines = [service for service in services if service.kind in KINDS and service.health]
+    engines = [service for service in services if service.kind in ANSWERING_KINDS and service.health]
     section: dict[str, t.Any] = {
         "api": members.api,
         **_reached(routers[0]),

@@ -12,6 +12,7 @@ import dataclasses
 import math
 import typing as t
 
+from ....module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ...description.variables import Verify
 from ..deployment import Context
 from ..routers.registry import flavour_of
@@ -21,7 +22,6 @@ from .frontend import KEYS
 from .mooncake import segment_bytes
 from .vllm import merged
 
-ROLES = ("prefill", "decode", "colocated")
 ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from this variable, so that it is not in the command line
 RANK_HEADER = (0, 11, 1)  # from then on vLLM serves a request by the rank of X-data-parallel-rank (vllm #24945)
 TOKENS = 16  # of each answer
@@ -32,12 +32,12 @@ DRAINED = (0, 24)  # earlier releases return an empty 200 for a decode error (vl
 
 def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
     """What verification needs, as plain data."""
-    apis = [service for service in services if service.kind in ROLES and service.health]
+    apis = [service for service in services if service.kind in ANSWERING_KINDS and service.health]
     section: dict[str, t.Any] = {
         "mode": _mode(context),
         "model": context.served_name,
         "entry": _entry(context, services, apis),
-        **{role: [_api(context, api) for api in apis if api.kind == role] for role in ROLES},
+        **{role: [_api(context, api) for api in apis if api.kind == role] for role in ANSWERING_KINDS},
         "transfer": _transfer(context),
         "release": _release(context),
         "block_size": _block_size(context),

@@ -10,14 +10,13 @@ import functools
 import typing as t
 from dataclasses import dataclass
 
+from ....module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...description.findings import REASON, Finding
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..service import Service
 from .accepted import Accepted, accepted
 from .engine_view import EngineView
-
-ENGINES = ("prefill", "decode", "colocated", "encode")
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Case:
             for instance in self.context.instances
             for process in instance.processes
         }
-        return tuple((service, *places[service.name]) for service in self.services if service.kind in ENGINES)
+        return tuple((service, *places[service.name]) for service in self.services if service.kind in ENGINE_KINDS)
 
     @functools.cached_property
     def engine_views(self) -> tuple[EngineView, ...]:

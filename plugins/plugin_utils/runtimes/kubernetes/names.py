@@ -9,6 +9,7 @@ import typing as t
 
 from ....module_utils.kubernetes.kinds import KINDS
 from ....module_utils.kubernetes.names import COMPONENT, MANAGED_BY, MANAGER, PART_OF, SERVING_NAME, SERVING_ROLE
+from ....module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...plan.deployment import Context
 from ...plan.service import Service
 
@@ -17,7 +18,7 @@ Manifest = dict[str, t.Any]
 
 def is_engine(service: Service) -> bool:
     """Whether a role runs it."""
-    return service.kind in ("prefill", "decode", "colocated", "encode")
+    return service.kind in ENGINE_KINDS
 
 
 def secrets_name(context: Context) -> str:
