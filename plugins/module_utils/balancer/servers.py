@@ -40,22 +40,7 @@ def bring(
     not read back, or a server is not up in time.
     """
     before = balancer.servers()
-    unknown = [name for name in names if name not in before]
-    if unknown:
-        raise BalancerProblem(
-            f"the balancer at {balancer.path} has no {', '.join(unknown)}; it has {', '.join(before) or 'none'}. Fix: run site, which gives it "
-            "the planned routers"
-        )
-    others = [
-        server
-        for server in before.values()
-        if server.name not in names and server.up and server.state == "ready" and server.weight
-    ]
-    if state == "drain" and not others and not allow_last:
-        raise BalancerProblem(
-            f"no other router than {', '.join(names)} gets requests from the balancer, so all requests would fail. "
-            "Fix: start another router first"
-        )
+    _require(balancer, before, names, last=state == "drain" and not allow_last)
     due = [name for name in names if before[name].state != state]
     heavier = [name for name in names if weight is not None and before[name].weight != weight]
     if check:
@@ -65,25 +50,43 @@ def bring(
     for name in heavier:
         balancer.set_weight(name, int(weight or 0))
     begin = clock()
-    while True:
-        after = balancer.servers()
-        wrong = [name for name in names if name not in after or after[name].state != state]
-        if wrong:
-            raise BalancerProblem(
-                f"the balancer at {balancer.path} accepted the change, and {', '.join(wrong)} is not {state}. Fix: run again"
-            )
-        left = [name for name in names if (after[name].requests if state == "drain" else not after[name].up)]
-        late = clock() - begin >= timeout
-        if not left or late:
-            break
+    after, left = _read_back(balancer, names, state)
+    while left and clock() - begin < timeout:
         sleep(INTERVAL)
+        after, left = _read_back(balancer, names, state)
     if left and state == "ready":
         raise BalancerProblem(
             f"{', '.join(left)} does not pass the balancer's health check within {timeout:.0f} s and gets no requests. "
             "Fix: look into the log of the router, and check that the balancer's host reaches it"
         )
-    busy = {name: after[name].requests for name in left}
-    return Outcome(before, after, round(clock() - begin, 1), busy)
+    return Outcome(before, after, round(clock() - begin, 1), {name: after[name].requests for name in left})
+
+
+def _require(balancer: Balancer, known: dict[str, Server], names: Sequence[str], last: bool) -> None:
+    """Raise BalancerProblem for unknown names and, if ``last``, when no other server would get requests."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise BalancerProblem(
+            f"the balancer at {balancer.path} has no {', '.join(unknown)}; it has {', '.join(known) or 'none'}. Fix: run site, which gives it "
+            "the planned routers"
+        )
+    others = (server for server in known.values() if server.name not in names)
+    if last and not any(server.up and server.state == "ready" and server.weight for server in others):
+        raise BalancerProblem(
+            f"no other router than {', '.join(names)} gets requests from the balancer, so all requests would fail. "
+            "Fix: start another router first"
+        )
+
+
+def _read_back(balancer: Balancer, names: Sequence[str], state: str) -> tuple[dict[str, Server], list[str]]:
+    """The servers as they are, and those of ``names`` that still have requests (drain) or are not up yet (ready)."""
+    after = balancer.servers()
+    wrong = [name for name in names if name not in after or after[name].state != state]
+    if wrong:
+        raise BalancerProblem(
+            f"the balancer at {balancer.path} accepted the change, and {', '.join(wrong)} is not {state}. Fix: run again"
+        )
+    return after, [name for name in names if (after[name].requests if state == "drain" else not after[name].up)]
 
 
 def _predicted(
