@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import io
 import os
 import platform
 import re
@@ -16,6 +17,7 @@ import tarfile
 import urllib.parse
 import urllib.request
 
+from ..tools.bounded_copy import Endless, bounded_copy
 from ..tools.runner import ToolMissing, environment, execute
 
 CHUNK = 2**20
@@ -148,22 +150,30 @@ def _place(directory, name, source, wanted, what):
     path = os.path.join(directory, name)
     try:
         with open(path + ".new", "wb") as target:
-            shutil.copyfileobj(source, target, CHUNK)
+            bounded_copy(source, target, wanted["size"])
         found = sha256_of(path + ".new")
         if found != wanted["sha256"]:
             raise FilesError("{} has SHA-256 {} after {}, expected {}".format(name, found, what, wanted["sha256"]))
         os.chmod(path + ".new", 0o644)
         os.replace(path + ".new", path)
-    except BaseException:
+    except Endless as error:
+        raise FilesError(
+            f"{name}: {error} by {what}. [bundle_server] Fix: copy the bundle again, to the server as well"
+        ) from error
+    finally:
         if os.path.lexists(path + ".new"):
             os.unlink(path + ".new")
-        raise
 
 
 def require_served(url, manifest_sha256):
     """Raise ``FilesError`` unless the server at ``url`` has the bundle with this manifest."""
     with _opened(url, MANIFEST) as answer:
-        found = hashlib.sha256(_Bounded(answer, MOST_MANIFEST).read()).hexdigest()
+        content = io.BytesIO()
+        try:
+            bounded_copy(_Answer(answer), content, MOST_MANIFEST)
+        except Endless as error:
+            raise FilesError(NOT_SERVED.format(answer.geturl(), error)) from error
+    found = hashlib.sha256(content.getvalue()).hexdigest()
     if found != manifest_sha256:
         raise FilesError(
             f"{url} has another bundle than the controller: its {MANIFEST} has SHA-256 {found}, expected {manifest_sha256}. [bundle_server] "
@@ -178,22 +188,20 @@ def fetch(url, directory, files):
         if os.path.basename(name) != name:
             raise FilesError(f"the list has {name!r}, which is no name of a file")
         with _opened(url, wanted["path"]) as answer:
-            _place(directory, name, _Bounded(answer, wanted["size"]), wanted, "the download from " + url)
+            _place(directory, name, _Answer(answer), wanted, "the download from " + url)
 
 
-class _Bounded:
-    """An answer that ends one byte after ``most``: what a server sends beyond that does not fill the disk. Raises ``FilesError``."""
+class _Answer:
+    """What a server sends, as much as is there. Raises ``FilesError``."""
 
-    def __init__(self, stream, most):
-        self.stream, self.left = stream, most + 1
+    def __init__(self, stream):
+        self.stream = stream
 
-    def read(self, size=-1):
+    def read(self, size):
         try:
-            content = self.stream.read(self.left if size < 0 else min(size, self.left))
+            return self.stream.read1(size)
         except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError for a chunk of a size below 0
             raise FilesError(NOT_SERVED.format(self.stream.geturl(), error)) from error
-        self.left -= len(content)
-        return content
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -16,10 +16,12 @@ from urllib.parse import unquote, urlparse
 from ansible.module_utils.urls import open_url
 
 from ...module_utils.install.index_credentials import without_credentials
+from ...module_utils.tools.bounded_copy import Endless, bounded_copy
 
 ATTEMPTS = 5
 TIMEOUT = 60  # seconds without an answer
 CHUNK = 2**20
+MOST = 32 * 2**30  # bytes of a file whose size nobody has said; CANN's largest package has a few GiB
 
 
 class FetchError(Exception):
@@ -70,11 +72,12 @@ class Store:
         part = os.path.join(self.folder, "incomplete", hashlib.sha256(f"{address} {sha256}".encode()).hexdigest())
         os.makedirs(os.path.dirname(part), exist_ok=True)
         before = length(part)
-        self._download(address, part)
+        most = MOST if size is None else size
+        self._download(address, part, most)
         found = sha256_of(part)
         if sha256 and found != sha256 and before:  # the beginning may be of another file
             os.unlink(part)
-            self._download(address, part)
+            self._download(address, part, most)
             found = sha256_of(part)
         if sha256 and found != sha256:
             os.unlink(part)
@@ -97,7 +100,7 @@ class Store:
         os.chmod(path, 0o644)
         return sha256, size
 
-    def _download(self, address: str, part: str) -> None:
+    def _download(self, address: str, part: str, most: int) -> None:
         scheme = urlparse(address).scheme
         if scheme in ("", "file"):
             path = unquote(urlparse(address).path) if scheme else address
@@ -108,8 +111,15 @@ class Store:
             return
         for attempt in range(ATTEMPTS):
             try:
-                self._continue(address, part)
+                self._continue(address, part, most)
                 return
+            except Endless as error:
+                if length(part):
+                    os.unlink(part)
+                raise FetchError(
+                    f"{without_credentials(address)}: {error}. It was not kept, because a file without an end fills the disk. Fix: check the index "
+                    "or mirror, and the address"
+                ) from error
             except HTTPError as error:
                 if error.code == 416 and length(part):  # nothing is left of the file; its hash is compared
                     return
@@ -124,7 +134,7 @@ class Store:
             "the playbook again; it goes on with the rest"
         )
 
-    def _continue(self, address: str, part: str) -> None:
+    def _continue(self, address: str, part: str, most: int) -> None:
         """Append the rest of a file, or write all of it if the server cannot send a part."""
         start = length(part)
         headers = {"Range": f"bytes={start}-"} if start else {}
@@ -133,6 +143,6 @@ class Store:
             partial = answer.getcode() == 206
             expected = answer.headers.get("Content-Length")
             with open(part, "ab" if partial else "wb") as stream:
-                shutil.copyfileobj(answer, stream, CHUNK)
+                bounded_copy(answer, stream, most - (start if partial else 0))
         if expected and length(part) != int(expected) + (start if partial else 0):
             raise EOFError("the connection ended early")

@@ -155,3 +155,34 @@ def odd_server():
     yield server
     server.ended.set()
     server.socket.close()
+
+
+class Endless:
+    """An HTTP server's answer without a length that goes on until the client leaves."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def whole(self, other, but):
+        """A do_GET that answers this for addresses that end with ``but``, and otherwise as ``other``."""
+        return lambda handler: (self.do_GET if handler.path.endswith(but) else other)(handler)
+
+    @property
+    def do_GET(self):
+        def answer(handler):
+            self.asked += 1
+            handler.send_response(200)
+            handler.end_headers()
+            try:
+                while True:
+                    handler.wfile.write(b"x" * 2**16)
+            except OSError:  # the client has closed the connection
+                handler.close_connection = True
+
+        return answer
+
+
+@pytest.fixture
+def endless():
+    """``endless.do_GET`` for a handler of http.server; ``endless.asked``: how often it was."""
+    return Endless()

@@ -198,7 +198,7 @@ def test_a_host_fetches_from_the_server_of_its_rack_without_proxies(tmp_path, ru
     ("name", "content", "reason"),
     [
         ("blobs/1/a.whl", b"fir?t", "a.whl has SHA-256 .* after the download"),
-        ("blobs/1/a.whl", b"first and more", "a.whl has SHA-256 .* after the download"),
+        ("blobs/1/a.whl", b"first and more", "a.whl: more than the expected 5 bytes were sent by the download"),
         ("blobs/1/a.whl", None, "a.whl could not be fetched: .*404.*bundle_server"),
         ("manifest.json", b"{ }", "another bundle than the controller.*bundle_server"),
         ("manifest.json", None, "manifest.json could not be fetched: .*404.*bundle_server"),
@@ -219,20 +219,15 @@ def test_an_address_that_is_not_of_http_is_refused_and_not_repeated(run_module, 
     assert found["failed"] and "no address of HTTP" in found["msg"] and url not in found["msg"]
 
 
-def test_no_more_is_read_than_the_manifest_says():
-    class Endless:
-        def __init__(self):
-            self.given = 0
-
-        def read(self, size):
-            self.given += size
-            return b"x" * size
-
-    endless = Endless()
-    bounded = bundle_files._Bounded(endless, 10)
-    while bounded.read(4):
-        pass
-    assert endless.given == 11
+def test_a_server_that_never_ends_is_given_up_and_nothing_stays(tmp_path, run_module, rack, monkeypatch, endless):
+    monkeypatch.setattr(Silent, "do_GET", endless.whole(Silent.do_GET, but="a.whl"))
+    found = run_module("bundle_files", **rack[2])
+    assert found["failed"] and "a.whl: more than the expected 5 bytes were sent" in found["msg"], found["msg"]
+    assert os.listdir(str(tmp_path / "cache")) == []
+    monkeypatch.setattr(bundle_files, "MOST_MANIFEST", 2**20)
+    monkeypatch.setattr(Silent, "do_GET", endless.do_GET)
+    found = run_module("bundle_files", **rack[2])
+    assert found["failed"] and "more than the expected 1048576 bytes" in found["msg"], found["msg"]
 
 
 def test_a_chunk_of_a_size_below_zero_is_no_traceback(run_module, rack, monkeypatch):

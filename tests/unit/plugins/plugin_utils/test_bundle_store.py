@@ -115,6 +115,16 @@ def test_another_hash_is_not_kept(index, tmp_path):
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
+@pytest.mark.parametrize("size", [len(BODY), None])
+def test_a_server_that_never_ends_is_given_up_at_once_and_nothing_stays(index, tmp_path, monkeypatch, endless, size):
+    handler, address = index
+    monkeypatch.setattr(store, "MOST", 2**20)
+    monkeypatch.setattr(handler, "do_GET", endless.do_GET)
+    with pytest.raises(store.FetchError, match=f"x.whl: more than the expected {size or 2**20} bytes were sent.*Fix:"):
+        store.Store(str(tmp_path)).get("x.whl", address, SHA, size)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()] and endless.asked == 1
+
+
 def test_a_missing_file_is_not_asked_again_and_again(index, tmp_path):
     handler, address = index
     handler.known = False
