@@ -17,6 +17,7 @@ import tarfile
 import urllib.parse
 import urllib.request
 
+from ..files.tree import FRESH
 from ..tools.bounded_copy import Endless, bounded_copy
 from ..tools.runner import ToolMissing, environment, execute
 
@@ -148,21 +149,22 @@ def unpack(archive, directory, files):
 def _place(directory, name, source, wanted, what):
     """Write a file from a stream; it gets its name when its SHA-256 is proved. Raises ``FilesError``."""
     path = os.path.join(directory, name)
+    new = path + FRESH  # not ".new", which a file of somebody else may be called
     try:
-        with open(path + ".new", "wb") as target:
+        with open(new, "wb") as target:
             bounded_copy(source, target, wanted["size"])
-        found = sha256_of(path + ".new")
+        found = sha256_of(new)
         if found != wanted["sha256"]:
             raise FilesError("{} has SHA-256 {} after {}, expected {}".format(name, found, what, wanted["sha256"]))
-        os.chmod(path + ".new", 0o644)
-        os.replace(path + ".new", path)
+        os.chmod(new, 0o644)
+        os.replace(new, path)
     except Endless as error:
         raise FilesError(
             f"{name}: {error} by {what}. [bundle_server] Fix: copy the bundle again, to the server as well"
         ) from error
     finally:
-        if os.path.lexists(path + ".new"):
-            os.unlink(path + ".new")
+        if os.path.lexists(new):
+            os.unlink(new)
 
 
 def require_served(url, manifest_sha256):

@@ -13,9 +13,9 @@ import contextlib
 import glob
 import hashlib
 import os
-import shutil
 import typing as t
 
+from ..files import own_folder
 from ..files.trust import shared
 from ..host import ascend_software as software
 
@@ -96,10 +96,9 @@ def unchangeable(root, package, checksum):
         yield package
         return
     folder = os.path.join(root, COPIES)
-    shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
-    os.mkdir(folder, 0o700)
+    own_folder.end(folder)  # of a run that was killed
     try:
-        copy = package._replace(path=os.path.join(folder, package.name))
+        copy = package._replace(path=os.path.join(own_folder.begin(folder, 0o700), package.name))
         found = _copied(package.path, copy.path, checksum.partition(":")[0])
         if found != checksum.partition(":")[2]:
             raise InstallError(
@@ -107,8 +106,10 @@ def unchangeable(root, package, checksum):
                 f"Fix: find out who wrote to {others[0]}, and fetch the package again."
             )
         yield copy
+    except own_folder.Foreign as error:
+        raise InstallError(str(error)) from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        own_folder.end(folder)
 
 
 def _copied(source, target, algorithm):

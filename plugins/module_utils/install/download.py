@@ -11,11 +11,11 @@ import os
 
 from ansible.module_utils.urls import open_url
 
+from ..files.tree import FRESH
 from ..tools.bounded_copy import CHUNK, Endless, bounded_copy
 from .index_credentials import without_credentials
 
 ANSWER = 60  # seconds without a byte
-NEW = ".ascend-inference-new"  # after the name, until the file is compared
 
 
 class DownloadError(Exception):
@@ -39,7 +39,7 @@ def _digest(path, checksum):
 def fetch(address, path, checksum, most):
     # type: (str, str, str, int) -> None
     """Fetch a file of at most ``most`` bytes; it gets its name when it is whole and compared. Raises ``DownloadError``, and leaves nothing then."""
-    new, shown = path + NEW, without_credentials(address)
+    new, shown = path + FRESH, without_credentials(address)
     try:
         _discard(new)  # of a run that was killed
         with open_url(address, timeout=ANSWER, decompress=False) as answer, open(new, "xb") as target:

@@ -10,6 +10,7 @@ import os
 import pathlib
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.files import own_folder
 from ansible_collections.ascend.inference.plugins.module_utils.host import ascend_software as software
 from ansible_collections.ascend.inference.plugins.module_utils.install import cann
 from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import run
@@ -127,9 +128,10 @@ def test_a_package_that_was_swapped_after_it_was_compared_is_not_run(tmp_path):
 def test_what_others_can_change_is_run_from_a_copy_that_they_cannot(tmp_path, where):
     shelf, root = tmp_path / "shelf", tmp_path / "root"
     shelf.mkdir()
-    (root / cann.COPIES / "left by a killed run").mkdir(parents=True)
+    left = pathlib.Path(own_folder.begin(str(root / cann.COPIES)))
+    (left / "left by a killed run").mkdir()
     item = package(shelf)
-    (root / cann.COPIES / "root").mkdir()
+    (left / "root").mkdir()
     path = pathlib.Path(item.path)
     path.write_text(path.read_text().replace(str(shelf / "root"), str(root)))
     checksum = sha256(item.path)
@@ -143,6 +145,19 @@ def test_what_others_can_change_is_run_from_a_copy_that_they_cannot(tmp_path, wh
         path.write_text(f"touch {tmp_path}/evil")
         cann.install(run, str(root), own, False, 30)
     assert not (tmp_path / "evil").exists() and os.listdir(str(root)) == ["cann-9.4.0"]
+
+
+def test_a_folder_of_somebody_else_with_the_name_of_the_copies_stays(tmp_path):
+    item = package(tmp_path)
+    others_can_change(item.path)
+    mine = tmp_path / "root" / cann.COPIES / "thesis.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(cann.InstallError, match="did not make it.*Fix:"), cann.unchangeable(
+        str(tmp_path / "root"), item, sha256(item.path)
+    ):
+        raise AssertionError("the package was run")
+    assert mine.read_text() == "mine"
 
 
 def test_a_package_that_nobody_else_can_change_is_run_where_it_is(tmp_path):

@@ -51,10 +51,11 @@ def test_the_archive_s_files_are_unpacked_once_and_others_stay(tmp_path, run_mod
     directory = tmp_path / "cache"
     directory.mkdir()
     (directory / "mine").write_text("x")
+    (directory / "a.whl.new").write_text("mine")
     sent = archive(tmp_path / "sent.tar", {"a.whl": b"first", "b.whl": b"second"})
     found = run_module("bundle_files", directory=str(directory), files=FILES, archive=sent)
     assert found["changed"] and found["missing"] == []
-    assert sorted(os.listdir(str(directory))) == ["a.whl", "b.whl", "mine"]
+    assert sorted(os.listdir(str(directory))) == ["a.whl", "a.whl.new", "b.whl", "mine"]
     assert run_module("bundle_files", directory=str(directory), files=FILES)["missing"] == []
 
 

@@ -1,0 +1,99 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Modules own_folder and source_archive: folders of a killed run go, folders of others with the same name stay as they are."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.files import own_folder, tree
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """An archive of one folder, whose file is writable for its group."""
+    source = tmp_path / "vllm-1"
+    source.mkdir()
+    (source / "setup.py").write_text("new")
+    with tarfile.open(str(tmp_path / "vllm.tar.gz"), "w:gz") as opened:
+        opened.add(str(source), "vllm-1")
+    return str(tmp_path / "vllm.tar.gz")
+
+
+def foreign_folder(path):
+    path.mkdir(parents=True)
+    (path / "thesis.txt").write_text("mine")
+
+
+def foreign_link(path):
+    (path.parent / "elsewhere").mkdir(parents=True)
+    (path.parent / "elsewhere" / tree.MADE).write_text("")
+    (path.parent / "elsewhere/thesis.txt").write_text("mine")
+    path.symlink_to(path.parent / "elsewhere")
+
+
+FOREIGN = [
+    foreign_folder,
+    lambda path: path.mkdir(parents=True),
+    lambda path: (path.parent.mkdir(parents=True), path.write_text("mine")),
+    foreign_link,
+]
+
+
+def listing(folder):
+    return sorted(
+        (str(path.relative_to(folder)), path.is_symlink(), path.is_file() and path.read_bytes())
+        for path in folder.rglob("*")
+    )
+
+
+@pytest.mark.parametrize("make", FOREIGN)
+def test_what_others_made_with_the_same_name_stays(tmp_path, run_module, archive, make):
+    make(tmp_path / "models/qwen.unpacking")
+    make(tmp_path / "sources/vllm.new")
+    before = listing(tmp_path)
+    for name, options in (
+        ("own_folder", {"path": str(tmp_path / "models/qwen.unpacking")}),
+        ("source_archive", {"archive": archive, "path": str(tmp_path / "sources/vllm")}),
+    ):
+        found = run_module(name, **options)
+        assert found["failed"] and "this collection did not make it" in found["msg"] and "Fix:" in found["msg"]
+    found = run_module("own_folder", path=str(tmp_path / "models/qwen.unpacking"), state="absent")
+    assert not found["failed"] and not found["changed"]
+    assert listing(tmp_path) == before
+
+
+def test_a_folder_goes_on_after_a_killed_run_and_is_removed_as_a_whole(tmp_path, run_module):
+    options = {"path": str(tmp_path / "models/qwen.unpacking")}
+    assert run_module("own_folder", check=True, **options)["changed"] and not (tmp_path / "models").exists()
+    content = run_module("own_folder", **options)["content"]
+    with open(os.path.join(content, "half"), "w") as stream:
+        stream.write("x")
+    found = run_module("own_folder", **options)
+    assert not found["changed"] and found["content"] == content and os.listdir(content) == ["half"]
+    assert run_module("own_folder", check=True, state="absent", **options)["changed"] and os.listdir(content)
+    assert run_module("own_folder", state="absent", **options)["changed"] and os.listdir(str(tmp_path / "models")) == []
+    assert not run_module("own_folder", state="absent", **options)["changed"]
+
+
+def test_sources_are_unpacked_once_without_what_a_killed_run_left(tmp_path, run_module, archive):
+    path = tmp_path / "sources/vllm"
+    content = own_folder.begin(str(path) + ".new")
+    with open(os.path.join(content, "of-another-archive"), "w") as stream:
+        stream.write("x")
+    assert run_module("source_archive", check=True, archive=archive, path=str(path))["changed"] and not path.exists()
+    assert run_module("source_archive", archive=archive, path=str(path))["changed"]
+    assert os.listdir(str(path)) == ["setup.py"] and os.listdir(str(path.parent)) == ["vllm"]
+    (path / "setup.py").write_text("changed")
+    assert not run_module("source_archive", archive=archive, path=str(path))["changed"]
+    assert (path / "setup.py").read_text() == "changed"
+
+
+def test_a_damaged_archive_leaves_nothing(tmp_path, run_module, archive):
+    with open(archive, "r+b") as stream:
+        stream.truncate(20)
+    found = run_module("source_archive", archive=archive, path=str(tmp_path / "sources/vllm"))
+    assert found["failed"] and "cannot be unpacked" in found["msg"] and os.listdir(str(tmp_path / "sources")) == []
