@@ -13,6 +13,7 @@ import struct
 from ..tools.text import one_line
 
 LISTEN = "0A"
+PATH_MAX = 4096  # limits.h
 MARK = "ASCEND_INFERENCE_SERVICE="
 MAPPED = bytes(10) + b"\xff\xff"
 UNSYNCHRONISED = 5
@@ -106,10 +107,10 @@ def sees_all_processes(proc="/proc"):
 
 def service_of(pid, proc="/proc"):
     # type: (int, str) -> str
-    """The directory of the process' service, or an empty string."""
+    """The directory of the process' service, or an empty string. Any user can start a process with any value, which is bounded and in one line here."""
     for variable in read(os.path.join(proc, str(pid), "environ")).split("\0"):
         if variable.startswith(MARK):
-            return variable[len(MARK) :]
+            return one_line(variable[len(MARK) : len(MARK) + PATH_MAX])
     return ""
 
 

@@ -12,6 +12,7 @@ import glob
 import json
 import os
 import platform
+import re
 
 from .cpu_list import parse_cpus, spell_cpus
 from .facts import parse_meminfo, read
@@ -24,6 +25,7 @@ JEMALLOC = ("/usr/lib/{}-linux-gnu/libjemalloc.so.2", "/usr/lib64/libjemalloc.so
 TOOLS = ("lscpu", "migratepages", "taskset")
 RECORD = "/var/lib/ascend-inference/tuning.json"
 UNIT = "/etc/systemd/system/ascend-inference-tuning.service"  # applies the settings at boot
+INTERRUPT = re.compile(r"[0-9]{1,9}\Z")  # str.isdigit() is true for more, and int() fails for that
 BIN = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
 
 
@@ -60,13 +62,23 @@ def tuning_facts(root="/"):
 
 def irqbalance(root=""):
     # type: (str) -> t.Dict[str, t.Any]
-    """Whether irqbalance runs, and the interrupts that its command line excludes (``--banirq``)."""
-    for place in glob.glob(root + "/proc/[0-9]*/comm"):
-        if _line(place) == "irqbalance":
+    """Whether irqbalance runs, and the interrupts that its command line excludes (``--banirq``). Anybody's process can have its name, so it is root's."""
+    for place in sorted(glob.glob(root + "/proc/[0-9]*/comm")):
+        if _line(place) == "irqbalance" and _owner(place) == os.stat(root + "/proc").st_uid:
             words = read(os.path.join(os.path.dirname(place), "cmdline")).replace("=", "\0").split("\0")
-            banned = [int(value) for word, value in zip(words, words[1:]) if word == "--banirq" and value.isdigit()]
+            banned = [
+                int(value) for word, value in zip(words, words[1:]) if word == "--banirq" and INTERRUPT.match(value)
+            ]
             return {"active": True, "banned": sorted(banned)}
     return {"active": False, "banned": []}
+
+
+def _owner(path):
+    # type: (str) -> int
+    try:
+        return os.stat(path).st_uid
+    except OSError:  # the process has ended
+        return -1
 
 
 def _sysctl_path(name):

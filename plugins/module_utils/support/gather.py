@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterable, List, NamedTuple, Tuple
 
 from ..runtime.registry import LOGS
 from ..tools import foreign_file
+from ..tools.text import one_line
 from .redact import Redactor
 
 LINES = 50000  # of one log, before its size is bounded
@@ -68,7 +69,9 @@ def plog_parts(folders: Iterable[str], since: int, most: int, redactor: Redactor
     parts: list[Part] = []
     left = most
     for path in newest[:PLOGS]:
-        name = "plog/" + "/".join(path.split("/")[-3:])
+        name = one_line(
+            "plog/" + "/".join(path.split("/")[-3:])
+        )  # the service's user chose it; Ansible takes no result with bytes that are no UTF-8
         try:
             lines, cut = _file(path, since, max(left, 1), home_of(places[path]))
             part = _bounded(name, redactor.lines(lines, cut), left, cut)

@@ -18,14 +18,24 @@ READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def opened(path, follow=False):
-    """An open binary file. OSError if it is a link (unless ``follow``) or no regular file: reading a pipe would wait for ever."""
-    return _regular(os.open(path, READ & ~os.O_NOFOLLOW if follow else READ), path)
+    """An open binary file. OSError if it is a link (unless ``follow``) or no regular file: reading a pipe would wait for ever.
+
+    Nor may it be another user's file, such as /etc/shadow, under a second name that the owner of the folder made (with fs.protected_hardlinks=0).
+    """
+    if follow:
+        return _regular(os.open(path, READ & ~os.O_NOFOLLOW), path)
+    return _regular(os.open(path, READ), path, lambda: os.stat(os.path.dirname(path) or "."))
 
 
-def _regular(descriptor, path):
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+def _regular(descriptor, path, folder=None):
+    """``folder``: the status of the folder is what it returns, if a second name of a file is to be refused."""
+    status = os.fstat(descriptor)
+    problem = "" if stat.S_ISREG(status.st_mode) else "not a regular file"
+    if not problem and folder and status.st_nlink > 1 and status.st_uid != folder().st_uid:
+        problem = "a second name of another user's file"
+    if problem:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a regular file", path)
+        raise OSError(errno.EINVAL, problem, path)
     return os.fdopen(descriptor, "rb")
 
 
@@ -39,7 +49,7 @@ def opened_below(base, path):
             inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)
             folder = inner
-        return _regular(os.open(name, READ, dir_fd=folder), path)
+        return _regular(os.open(name, READ, dir_fd=folder), path, lambda: os.fstat(folder))
     finally:
         os.close(folder)
 

@@ -10,6 +10,7 @@ import os
 import shutil
 import time
 import typing as t
+from http.client import HTTPException
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlparse
 
@@ -17,6 +18,7 @@ from ansible.module_utils.urls import open_url
 
 from ...module_utils.install.index_credentials import without_credentials
 from ...module_utils.tools.bounded_copy import Endless, bounded_copy
+from ...module_utils.tools.text import one_line
 
 ATTEMPTS = 5
 TIMEOUT = 60  # seconds without an answer
@@ -126,11 +128,17 @@ class Store:
                 reason: t.Any = error
                 if error.code < 500 and error.code not in (408, 429):
                     break
-            except (URLError, OSError, EOFError) as error:
+            except (
+                URLError,
+                OSError,
+                EOFError,
+                ValueError,
+                HTTPException,
+            ) as error:  # ValueError: numbers that a server made up
                 reason = error
             time.sleep(min(2**attempt, 10) if attempt + 1 < ATTEMPTS else 0)
         raise FetchError(
-            f"{without_credentials(address)} cannot be fetched: {reason}. Fix: check address, network and proxy of this machine, then run "
+            f"{without_credentials(address)} cannot be fetched: {one_line(str(reason))}. Fix: check address, network and proxy of this machine, then run "
             "the playbook again; it goes on with the rest"
         )
 

@@ -255,6 +255,37 @@ def test_files_of_cann_are_bounded_together_and_old_ones_are_not_read(tmp_path):
     assert "limited" in parts[-1].problem
 
 
+def test_names_that_a_service_s_user_chose_hide_no_log_and_reach_no_terminal(tmp_path):
+    """Ansible refuses the whole result of a module if a name in it has bytes that are no UTF-8."""
+    folder = tmp_path / "debug/plog"
+    folder.mkdir(parents=True)
+    for name in (b"plog-1.log", b"\xff\xfe.log", b"\x1b]0;owned\x07\nx.log"):
+        with open(os.path.join(os.fsencode(str(folder)), name), "w") as stream:
+            stream.write("[ERROR] HCCL line\n")
+    names = {part.row()["name"] for part in gather.plog_parts([str(tmp_path)], 0, 10000, Redactor())}
+    assert "plog/debug/plog/plog-1.log" in names and len(names) == 3
+    assert all(name.encode("utf-8").decode("utf-8").isprintable() for name in names), names
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a file of another user")
+def test_a_second_name_of_another_user_s_file_is_not_read(tmp_path):
+    """The service's user can make one of /etc/shadow in its own folder if fs.protected_hardlinks is 0."""
+    secret, home = tmp_path / "shadow", tmp_path / "home"
+    secret.write_text("root:planted\n")
+    folder = home / "ascend/log/debug/plog"
+    folder.mkdir(parents=True)
+    os.link(str(secret), str(folder / "plog-1.log"))
+    (folder / "plog-2.log").write_text("[ERROR] HCCL line\n")
+    os.link(str(folder / "plog-2.log"), str(folder / "plog-3.log"))  # of the user's own
+    for path in (home, folder, folder / "plog-2.log"):
+        os.chown(str(path), 65534, 65534)
+    parts = {part.name[-10:]: part for part in gather.plog_parts([str(home / "ascend/log")], 0, 10000, Redactor())}
+    assert parts["plog-1.log"].text == "" and "second name" in parts["plog-1.log"].problem
+    assert "HCCL line" in parts["plog-2.log"].text and "HCCL line" in parts["plog-3.log"].text
+    part = gather.service_part(file_log(folder / "plog-1.log"), 0, 1000, Redactor(), None)
+    assert part.text == "" and "second name" in part.problem
+
+
 def packed(parts):
     return base64.b64encode(zlib.compress(json.dumps(parts).encode())).decode()
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 
 import pytest
@@ -103,3 +104,20 @@ def test_a_damaged_record_hides_nothing_else(run_module, root, text):
 def test_a_governor_that_a_driver_does_not_offer_is_not_possible(run_module, root):
     (root / "sys/devices/system/cpu/cpu1/cpufreq/scaling_available_governors").write_text("ondemand\n")
     assert run_module("tuning_info", root=str(root))["governors"]["possible"] is False
+
+
+@pytest.mark.parametrize("banned", ["\u00b2", "9" * 5000, "-1", "", "7x"])
+def test_numbers_of_a_command_line_that_are_none_are_left_out(run_module, root, banned):
+    (root / "proc/17/cmdline").write_text(f"irqbalance\0--banirq={banned}\0--banirq=813\0", encoding="utf-8")
+    assert run_module("tuning_info", root=str(root))["irqbalance"] == {"active": True, "banned": [813]}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a process of another user")
+def test_a_process_of_another_user_is_not_irqbalance(run_module, root):
+    for path in ("proc/16", "proc/16/comm", "proc/16/cmdline"):
+        (root / path).mkdir() if path == "proc/16" else (root / path).write_text("irqbalance\n")
+        os.chown(str(root / path), 65534, 65534)
+    assert run_module("tuning_info", root=str(root))["irqbalance"]["banned"] == [812, 813]
+    for path in ("proc/17", "proc/17/comm"):
+        os.chown(str(root / path), 65534, 65534)
+    assert run_module("tuning_info", root=str(root))["irqbalance"] == {"active": False, "banned": []}

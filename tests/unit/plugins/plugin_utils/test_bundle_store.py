@@ -125,6 +125,18 @@ def test_a_server_that_never_ends_is_given_up_at_once_and_nothing_stays(index, t
     assert not [path for path in tmp_path.rglob("*") if path.is_file()] and endless.asked == 1
 
 
+@pytest.mark.parametrize(
+    "head", ["Transfer-Encoding: chunked\r\n\r\n5\r\nab", "Transfer-Encoding: chunked\r\n\r\nz\r\n", "", "x"]
+)
+def test_an_answer_that_is_no_http_is_an_error_and_no_traceback(index, tmp_path, monkeypatch, head):
+    handler, address = index
+    status = "HTTP/1.1 200 OK" if head else "something else"
+    monkeypatch.setattr(handler, "do_GET", lambda self: self.wfile.write(f"{status}\r\n{head}".encode()))
+    monkeypatch.setattr(store, "ATTEMPTS", 2)
+    with pytest.raises(store.FetchError, match="cannot be fetched.*Fix:|has SHA-256.*Fix:"):
+        store.Store(str(tmp_path)).get("x.whl", address, SHA)
+
+
 def test_a_missing_file_is_not_asked_again_and_again(index, tmp_path):
     handler, address = index
     handler.known = False
