@@ -103,6 +103,8 @@ unit:
   type: bool
 """
 
+import contextlib
+import os
 import re
 
 from ansible.module_utils.basic import AnsibleModule
@@ -113,7 +115,11 @@ from ..module_utils.host.interrupts import PCI
 from ..module_utils.host.tuning import Tuning
 from ..module_utils.host.tuning_facts import UNIT
 from ..module_utils.tools.errors import ToolError
+from ..module_utils.tools.file_lock import Busy, FileLock
+from ..module_utils.tools.text import visible
 
+LOCK = "/run/ascend-inference-tuning.lock"  # below the root; only root can write there
+PATIENCE = 60  # seconds that another run may need
 NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_-]+)+\Z")
 PATTERN = re.compile(r"/sys/[\w/.*-]+\Z", re.ASCII)
 VALUE = re.compile(r"[\w+-]+\Z", re.ASCII)  # written into a shell command of the unit
@@ -166,13 +172,35 @@ def main():
     if problems(wanted):
         module.fail_json(msg="Nothing was changed. " + "; ".join(problems(wanted)))
     try:
-        tuning = Tuning(params["root"], params["record"], params["unit"], wanted, params["systemctl"])
-        changed, difference, steps = tuning.changed, tuning.difference, tuning.shown
-        if changed and not module.check_mode:
-            tuning.apply()
-    except (ToolError, TreeError, OSError) as error:
-        module.fail_json(msg=f"Host tuning: {error}")
-    finish(module, tuning, changed, difference, steps)
+        result = tuned(params, wanted)
+        if result[1] and not module.check_mode:  # compared again: another run may have changed the record since
+            with locked(params["root"]):
+                result = tuned(params, wanted, apply=True)
+    except (ToolError, TreeError, Busy, OSError) as error:
+        module.fail_json(msg=visible(f"Host tuning: {error}"))
+    finish(module, *result)
+
+
+@contextlib.contextmanager
+def locked(root):
+    """One run at a time: of two, the second one would write its record over the old values that the first one remembers."""
+    path = root.rstrip("/") + LOCK
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with FileLock(path, PATIENCE) as lock:
+        lock.sign()
+        try:
+            yield
+        finally:
+            os.unlink(path)
+
+
+def tuned(params, wanted, apply=False):
+    """(the settings, whether they differ, the difference, the steps), and with ``apply`` they are set."""
+    tuning = Tuning(params["root"], params["record"], params["unit"], wanted, params["systemctl"])
+    changed, difference, steps = tuning.changed, tuning.difference, tuning.shown
+    if changed and apply:
+        tuning.apply()
+    return tuning, changed, difference, steps
 
 
 def finish(module, tuning, changed, difference, steps):

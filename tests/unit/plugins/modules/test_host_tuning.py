@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 
 import pytest
+from ansible_collections.ascend.inference.plugins.modules import host_tuning
 
 SYSCTL = {"vm.swappiness": "1", "kernel.numa_balancing": "0"}
 GOVERNORS = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
@@ -336,3 +338,33 @@ def test_what_cannot_be_written_is_skipped_and_leaves_no_trace(tune, root, monke
 def test_a_host_without_systemctl_skips_the_service(tune, rack, tmp_path):
     found = tune(systemctl=str(tmp_path / "none"), services={"irqbalance.service": "stopped"})
     assert not found["failed"] and "does not exist" in found["not_set"]["irqbalance.service"]
+
+
+def test_of_two_runs_at_once_the_second_goes_on_from_what_the_first_remembers(tune, root, monkeypatch):
+    locked = host_tuning.locked
+
+    @contextlib.contextmanager
+    def late(place):
+        """Another run begins and ends between the comparison of this one and its lock."""
+        monkeypatch.setattr(host_tuning, "locked", locked)
+        other = {"sysctl": {"vm.swappiness": "10", "kernel.numa_balancing": "0"}}
+        params = {"root": place, "record": "/" + RECORD, "unit": "/" + UNIT, "systemctl": None}
+        host_tuning.tuned(params, other, apply=True)
+        with locked(place):
+            yield
+
+    monkeypatch.setattr(host_tuning, "locked", late)
+    assert tune(sysctl={"vm.swappiness": "1"})["changed"]
+    assert (root / "proc/sys/vm/swappiness").read_text() == "1\n"
+    assert tune()["changed"] and content(root) == START
+
+
+def test_a_run_beside_another_one_is_refused_and_changes_nothing(tune, root, monkeypatch):
+    monkeypatch.setattr(host_tuning, "PATIENCE", 0)
+    with host_tuning.locked(str(root)):
+        before = content(root)
+        found = tune(sysctl=SYSCTL)
+        assert found["failed"] and f"is held by process {os.getpid()} on" in found["msg"] and "Fix:" in found["msg"]
+        assert content(root) == before
+        assert tune(check=True, sysctl=SYSCTL)["changed"] and not tune()["changed"]  # neither needs the lock
+    assert content(root) == START
