@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import re
 import shutil
 from pathlib import Path
@@ -73,6 +74,14 @@ def test_the_plans_have_what_the_rows_say(guide):
     assert found == [], f"correct the inventory, or the row and its reason; {COMMAND}"
 
 
+def changed_copy(folder, inventory, change):
+    """The folder, with a copy of an inventory in which one text is replaced by another."""
+    shutil.copytree(ROOT / "inventories" / inventory, folder / inventory)
+    for path in folder.rglob("*.yml"):
+        path.write_text(path.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
+    return folder
+
+
 @pytest.mark.parametrize(
     ("guide", "inventory", "change", "place"),
     [
@@ -86,13 +95,11 @@ def test_the_plans_have_what_the_rows_say(guide):
         ("mooncake_1p1d", "a3_kthena_1p1d", ("94", "95"), "container prefill resources limits cpu"),
         ("llmdatadist_1p2d", "a2_llmdatadist_1p2d", ("[6, 7]", "[5, 6]"), "decode-1 devices"),
         ("mooncake_1p1d", "a3_mooncake_1p1d", ("model_repair: true", ""), "inventory model_repair"),
+        ("llmdatadist_w8a8", "a3_llmdatadist_w8a8", ("tls: false", "tls: true"), "host a3-1 fabric tls"),
     ],
 )
 def test_a_changed_plan_breaks_a_row(guide, inventory, change, place, tmp_path):
-    shutil.copytree(ROOT / "inventories" / inventory, tmp_path / inventory)
-    for path in tmp_path.rglob("*.yml"):
-        path.write_text(path.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
-    changed = with_variables(inventory, tmp_path)
+    changed = with_variables(inventory, changed_copy(tmp_path, inventory, change))
     found = list(differences(guide, lambda name: changed if name == inventory else planned(name)))
     assert any(f"{inventory}: {place} is " in line for line in found)
 
@@ -212,15 +219,60 @@ def test_each_guide_has_its_inventories_and_names_the_page():
     assert folders == named
 
 
-def test_every_argument_of_an_inventory_is_in_the_table():
-    """No option that an inventory sets is missing in its guide's rows."""
-    for data in GUIDES.values():
-        named = " ".join(str(row["name"]) + " ".join(row.get("at", ())) for row in data["rows"])
-        for inventory in data["inventories"].values():
-            flags = {
-                word for service in planned(inventory)["services"] for word in service["argv"] if word.startswith("--")
-            }
-            assert sorted(flag for flag in flags if flag.split("=")[0] not in named) == [], inventory
+def unlisted(guide, plan):
+    """Options, variables of the environment and of mooncake.json that a plan has and no row of its guide, as texts."""
+    rows = GUIDES[guide]["rows"]
+    named = " ".join(str(row["name"]) + " ".join(row.get("at", ())) for row in rows)
+    services = plan["services"]
+    flags = {word.split("=")[0] for service in services for word in service["argv"] if word.startswith("--")}
+    given = {f"env {name}" for service in services for name in service.get("env") or ()}
+    for file in (file for service in services for file in service["files"]):
+        if file["path"].endswith("/mooncake.json"):
+            given |= {f"file mooncake.json {name}" for name in json.loads(file["content"])}
+    places = {place.partition(" ")[2] for row in rows for place in row.get("at", ())}
+    return sorted(flag for flag in flags if flag not in named) + sorted(given - places)
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_everything_that_an_inventory_gives_a_process_is_in_the_table(guide):
+    """Also what the planner adds: options, variables of the environment and of mooncake.json."""
+    for inventory in GUIDES[guide]["inventories"].values():
+        assert unlisted(guide, planned(inventory)) == [], inventory
+
+
+@pytest.mark.parametrize(
+    ("guide", "inventory", "change", "found"),
+    [
+        (
+            "mooncake_1p1d",
+            "a3_mooncake_1p1d",
+            ("{port: 8080}", "{port: 8080, args: {max-retries: 1}}"),
+            "--max-retries",
+        ),
+        (
+            "colocated_pool",
+            "a2_colocated_pool",
+            ("inference_pools:", "inference_env: {VLLM_LOGGING_LEVEL: DEBUG}\ninference_pools:"),
+            "env VLLM_LOGGING_LEVEL",
+        ),
+        (
+            "colocated_pool",
+            "a2_colocated_pool",
+            ("inference_pools:", "inference_router: {flavour: vllm_router}\ninference_pools:"),
+            "--worker-urls",
+        ),
+    ],
+)
+def test_a_changed_plan_has_something_that_no_row_names(guide, inventory, change, found, tmp_path):
+    assert found in unlisted(guide, with_variables(inventory, changed_copy(tmp_path, inventory, change)))
+
+
+def test_rows_of_what_the_planner_adds_name_it():
+    """They have no line of the guide and no name there; without the name of the variable a reader does not know what the value is."""
+    for guide, data in GUIDES.items():
+        for row in (row for row in data["rows"] if "line" not in row):
+            words = [place.split()[-1] for place in row.get("at", ()) if place.split()[1] in ("env", "argv", "file")]
+            assert [word for word in words if word not in row["name"]] == [], guide
 
 
 def test_page_is_in_step():
