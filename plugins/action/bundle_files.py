@@ -21,6 +21,7 @@ from ..plugin_utils.bundle.manifest import BundleError, read
 from ..plugin_utils.bundle.placing import (
     archives,
     checksums_of_cann,
+    fetching_builds,
     files_of_host,
     has_packages,
     images_of_host,
@@ -97,6 +98,8 @@ class ActionModule(ActionBase):
             found.update(packages=lacking, repository=bool(packages), repository_keys=keys_of_packages(data, packages))
             found.update(sources={each.folder: os.path.join(directory, each.archive) for each in sources})
             found.update(repository_type=KINDS[own.family] if own and packages else "")
+            if options["state"] == "compared":
+                found["warnings"] = [*compared.get("warnings", []), *fetching_builds(data, sources, host)]
             names = compared["missing"]
             lacking_space(wanted, names, compared["free"], directory, host, archived=not options["url"])
             if options["url"] and names:

@@ -22,9 +22,13 @@ from .store import FetchError, Store
 FOLDER = ".archives"
 VARIABLE = "ASCEND_INFERENCE_ARCHIVES"
 MOST_CMAKE = 2**20  # bytes of a file of CMake
-ADDRESS = re.compile(r"https?://[\w./~+-]+\.(?:tar\.\w+|tgz|zip)(?![\w./~+-])", re.ASCII)
-REPOSITORY = re.compile(r"https?://[\w./~+-]+\.git\b", re.ASCII)
+ADDRESS = re.compile(r"https?://(?:[\w./:~+-]|\$\{\w+\})+\.(?:tar\.\w+|tgz|zip)(?![\w./~+-])", re.ASCII)
+REPOSITORY = re.compile(r"https?://[\w./:~+-]+\.git\b", re.ASCII)
 INCLUDE = re.compile(r"\binclude\s*\(\s*\"?([^\s\")]+)", re.IGNORECASE)
+PACKAGE = re.compile(r"\bfind_package\s*\(\s*(\w+)", re.IGNORECASE)
+SET = re.compile(r"\bset\s*\(\s*(\w+)\s+\"?([\w./:~+-]+)\"?\s*[\s)]", re.IGNORECASE)
+NAMED = re.compile(r"\$\{(\w+)\}")
+TESTS = ("test", "tests")  # folders of tests, which no role builds
 HASH = re.compile(r"\bURL_HASH\s+SHA256=([0-9a-fA-F]{64})\b")
 DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 CHECKSUMS = "inference_bundle_archive_checksums"
@@ -58,7 +62,7 @@ def cmake_files(tree: str) -> dict[str, str]:
     """{path: text} of the files of CMake below ``tree`` that a build reads."""
     found = {}
     for folder, folders, files in os.walk(tree):
-        folders[:] = [name for name in folders if name != ".git"]
+        folders[:] = [name for name in folders if name not in (".git", *TESTS)]
         for path in (os.path.join(folder, name) for name in files if is_cmake(name)):
             if not os.path.islink(path) and os.path.getsize(path) < MOST_CMAKE:
                 with open(path, encoding="utf-8", errors="surrogateescape", newline="") as stream:
@@ -72,10 +76,11 @@ def is_cmake(path: str) -> bool:
 
 
 def used(texts: t.Mapping[str, str]) -> dict[str, str]:
-    """Each CMakeLists.txt of {path: text}, and what an ``include`` of any of them names, but not what is of tests."""
-    included = {os.path.basename(name) for text in texts.values() for name in INCLUDE.findall(text)} - {*OF_TESTS}
+    """Each CMakeLists.txt of {path: text}, and what ``include`` or ``find_package`` of any file names, but not what is of tests."""
+    included = {os.path.basename(name) for text in texts.values() for name in INCLUDE.findall(text)}
     modules = {f"{name}.cmake" for name in included}  # include(NAME) searches CMAKE_MODULE_PATH
-    kept = {*included, *modules, "CMakeLists.txt"}
+    finders = {f"Find{name}.cmake" for text in texts.values() for name in PACKAGE.findall(text)}
+    kept = {*included, *modules, *finders, "CMakeLists.txt"} - {*OF_TESTS}
     return {path: text for path, text in texts.items() if os.path.basename(path) in kept}
 
 
@@ -84,12 +89,38 @@ def without_comments(text: str) -> str:
     return "".join(line for line in text.splitlines(True) if not line.lstrip().startswith("#"))
 
 
+def settings(files: t.Mapping[str, str]) -> dict[str, str]:
+    """{variable: value} of each variable that files of CMake give one constant value, and no other one."""
+    found: dict[str, set[str]] = {}
+    for text in files.values():
+        for name, value in SET.findall(without_comments(text)):
+            found.setdefault(name, set()).add(value)
+    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+
+
+def complete(address: str, values: t.Mapping[str, str]) -> str:
+    """An address with the values of its variables; empty if one has no constant value."""
+    if not {*NAMED.findall(address)} <= {*values}:
+        return ""
+    return NAMED.sub(lambda match: values[match[1]], address)
+
+
+def unknown(files: t.Mapping[str, str]) -> list[str]:
+    """What files of CMake may fetch and cannot become a part of the sources: repositories, and archives whose address is not constant."""
+    values = settings(files)
+    plain = "\n".join(map(without_comments, files.values()))
+    return sorted(
+        {*REPOSITORY.findall(plain), *(each for each in ADDRESS.findall(plain) if not complete(each, values))}
+    )
+
+
 def wanted(files: t.Mapping[str, str]) -> dict[str, str]:
     """{address: SHA-256 that CMake compares, or an empty text} of the archives that files of CMake name."""
     found: dict[str, str] = {}
+    values = settings(files)
     for text in files.values():
         plain = without_comments(text)
-        addresses = {*ADDRESS.findall(plain)}
+        addresses = {complete(address, values) for address in ADDRESS.findall(plain)} - {""}
         hashes = {digest.lower() for digest in HASH.findall(plain)}
         for address in sorted(addresses):
             only = len(addresses) == len(hashes) == 1  # otherwise nobody knows whose it is, and CMake compares
@@ -128,7 +159,10 @@ def embed(tree: str, folder: str, given: Given) -> tuple[list[dict[str, t.Any]],
             f"its build needs archives that are unavailable: {'; '.join(problems)}. Fix: download them by hand ({' '.join(addresses)}), put them into "
             f"a folder, and set inference_bundle_archives to it and {CHECKSUMS} to their digests"
         )
-    changed = [path for path, text in files.items() if _redirect(path, text, tree, places)]
+    values = settings(files)
+    written = {address: complete(address, values) for text in files.values() for address in ADDRESS.findall(text)}
+    named = {address: places[found] for address, found in written.items() if found in places}
+    changed = [path for path, text in files.items() if _redirect(path, text, tree, named)]
     return entries, sorted(os.path.relpath(path, tree) for path in changed)
 
 

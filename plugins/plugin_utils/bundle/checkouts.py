@@ -139,10 +139,11 @@ def checkouts(plan: Known, host: str, known: Known) -> list[Checkout]:
             found.append(Checkout(name, str(repository), ref, python=True, fetches=own, release=release))
     if builds_mooncake(plan, host, known):
         ref = str(_value(known, "mooncake_ref") or f"v{plan['software']['mooncake']['version']}")
-        found.append(Checkout("Mooncake", str(_value(known, "mooncake_repository")), ref))
+        found.append(Checkout("Mooncake", str(_value(known, "mooncake_repository")), ref, fetches=True))
         if installs_dependencies(known) and not runs_script(known):
             repository = str(_value(known, "mooncake_yalantinglibs_repository"))
-            found.append(Checkout("yalantinglibs", repository, str(_value(known, "mooncake_yalantinglibs_ref"))))
+            wished = str(_value(known, "mooncake_yalantinglibs_ref"))
+            found.append(Checkout("yalantinglibs", repository, wished, fetches=True))
     return found
 
 

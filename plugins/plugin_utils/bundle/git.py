@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 from ...module_utils.install.index_credentials import without_credentials
 from ...module_utils.tools.runner import ToolMissing, execute
 from ...module_utils.tools.text import visible
-from .archives import MOST_CMAKE, REPOSITORY, Given, embed, is_cmake, same, used, wanted, without_comments
+from .archives import Given, cmake_files, embed, same, unknown
 from .checkouts import Checkout
 from .manifest import item
 from .sources import answered
@@ -133,22 +133,25 @@ class Git:
             tree = os.path.join(folder, source.checkout.folder)
             archive = os.path.join(folder, source.name)
             moment = self._checked_out(source, tree)
-            archives = self._with_archives(source, tree, folder) if source.checkout.fetches else None
+            fetched = self._with_archives(source, tree, folder) if source.checkout.fetches else {}
             without_settings(tree)
             pack(tree, archive, moment)
             sha256, size = store.add(source.name, archive)
         more = {"version": source.version, "platforms": [], "published": False}
         entry = item("source", source.name, source.origin, sha256, size, blob(sha256, source.name), **more)
-        return entry if archives is None else {**entry, "archives": archives}
+        return {**entry, **fetched}
 
-    def _with_archives(self, source: Source, tree: str, folder: str) -> list[dict[str, t.Any]]:
-        """Make the archives that its build fetches a part of the sources. Git takes the changed files as they were, so that the version stays."""
+    def _with_archives(self, source: Source, tree: str, folder: str) -> dict[str, t.Any]:
+        """Make the archives that its build fetches a part of the sources. Git takes the changed files as they were, so that the version stays.
+
+        What the manifest says of them (``archives``), and the addresses of what cannot become a part (``downloads``).
+        """
         archives, changed = embed(tree, folder, self.given)
         title = f"the sources {source.origin} at {source.checkout.ref}"
         known = set(self._git(title, "ls-files", "-z", cwd=tree).split("\0"))  # without files of submodules
         for path in known.intersection(changed):
             self._git(title, "update-index", "--assume-unchanged", "--", path, cwd=tree)
-        return archives
+        return {"archives": archives, "downloads": unknown(cmake_files(tree))}
 
     def _checked_out(self, source: Source, tree: str) -> int:
         """Write the files of the commit and its submodules into ``tree``; the time of the commit in seconds since 1970."""
@@ -161,19 +164,6 @@ class Git:
         self._git(title, "checkout", "--quiet", "--detach", source.commit, cwd=tree)
         self._git(title, "submodule", "--quiet", "update", "--init", "--recursive", cwd=tree, access=access)
         return int(self._git(title, "show", "--no-patch", "--format=%ct", "HEAD", cwd=tree).split()[-1])
-
-
-def downloads(archive: str) -> list[str]:
-    """Addresses, without queries, of what CMake of a packed source may fetch when it is built, and what is no part of the sources."""
-    texts = {}
-    with tarfile.open(archive) as opened:
-        for member in opened:
-            if member.isfile() and is_cmake(member.name) and member.size < MOST_CMAKE:
-                stream = opened.extractfile(member)
-                texts[member.name] = stream.read().decode("utf-8", "replace") if stream else ""
-    texts = used(texts)
-    repositories = {address for text in texts.values() for address in REPOSITORY.findall(without_comments(text))}
-    return sorted({*wanted(texts), *repositories})
 
 
 def without_settings(tree: str) -> None:

@@ -17,7 +17,7 @@ from ..releases.build_archives import build_archives
 from . import controller, images, manifest
 from .contents import Contents, Environment, NamedFile, PlannedImage
 from .distribution import KINDS, Wish, not_carried
-from .git import Git, Source, downloads
+from .git import Git, Source
 from .packages import PackageFile, Resolution, lock_text, tomllib, with_hash
 from .platform import Platform
 from .sources import Fetcher
@@ -139,7 +139,7 @@ def fetched_sources(
             findings.append(_source_finding(source.checkout.folder, error))
             continue
         items.append(entry)
-        listing.contents.missing += _own_downloads(source, store.place(source.name, entry["sha256"]))
+        listing.contents.missing += _own_downloads(source, entry)
         if not source.checkout.python:
             continue
         for environment, _files in [*listing.environments]:
@@ -149,9 +149,9 @@ def fetched_sources(
     return items, findings
 
 
-def _own_downloads(source: Source, archive: str) -> list[str]:
-    """The line for what the build of a source may fetch, which nobody knows before it is packed; none if it names nothing."""
-    found = downloads(archive) if source.checkout.name != "vllm" else []  # compiles nothing: VLLM_TARGET_DEVICE=empty
+def _own_downloads(source: Source, entry: t.Mapping[str, t.Any]) -> list[str]:
+    """The line for what the build of a source may fetch and cannot be a part of it, which nobody knows before; none if it names nothing."""
+    found = entry.get("downloads", [])
     more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
     return [f"what CMake of {source.checkout.folder} may fetch: {', '.join(found[:MOST_SHOWN])}{more}"] if found else []
 

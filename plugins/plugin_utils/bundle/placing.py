@@ -13,6 +13,7 @@ import typing as t
 from ...module_utils.install.bundle_images import DIGEST
 from ...module_utils.install.venv_options import lock_name
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from ...module_utils.tools.text import visible
 from ..releases.build_archives import build_archives
 from ..releases.cann import cann_packages, missing_packages
 from .checkouts import Checkout
@@ -201,6 +202,18 @@ def require_sources(data: t.Mapping[str, t.Any], wanted: t.Iterable[Checkout], h
             f"{host} builds sources that the bundle does not have: {', '.join(absent)}. [bundle_stale] It was made for another plan, or by an older "
             f"version of this collection without the archives that a build fetches. Fix: {AGAIN}"
         )
+
+
+def fetching_builds(data: t.Mapping[str, t.Any], wanted: t.Iterable[Checkout], host: str) -> list[str]:
+    """Warnings of builds on a host that may fetch what is no part of the bundle: their files of CMake name it, perhaps for an option that is off."""
+    known = {entry["name"]: entry for entry in data["items"] if entry["kind"] == "source"}
+    found = {each.folder: known.get(each.archive, {}).get("downloads", []) for each in wanted}
+    return [
+        f"{host}: CMake of {folder} may fetch {', '.join(map(visible, addresses))}, which is not in the bundle. If the build asks for it, it stops on a "
+        "host without a route. Fix: if it does, install it on the host, or leave out the option that needs it"
+        for folder, addresses in found.items()
+        if addresses
+    ]
 
 
 def lacking_of_cann(

@@ -19,8 +19,8 @@ ARCHIVES = {
     f"{SERVER}/makeself/releases/download/release-2.5.0-patch1.0/makeself-release-2.5.0-patch1.tar.gz": MAKESELF,
     f"{SERVER}/protobuf/releases/download/v25.1/protobuf-25.1.tar.gz": "",
 }
-# Files of CMake whose archives only tests of operators use, which the build of the package leaves out (build.sh --pkg).
-OF_TESTS = ("gtest.cmake", "ut.cmake")
+# Files of CMake whose archives only tests use, which the builds leave out: build.sh --pkg of vLLM-Ascend, BUILD_UNIT_TESTS=OFF of Mooncake.
+OF_TESTS = ("gtest.cmake", "ut.cmake", "FindGTest.cmake")
 
 
 def build_archives(release: str) -> dict[str, str]:

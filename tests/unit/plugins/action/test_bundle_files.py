@@ -110,7 +110,12 @@ def test_sources_that_a_host_builds_are_in_the_bundle_or_named(act):
     held = item("source", SOURCE.archive, SOURCE.origin, "4" * 64, 5, f"blobs/{'4' * 64}/{SOURCE.archive}")
     found, asked = act("debian 12", state="compared", plan={"checkouts": [SOURCE]}, items=[held])
     assert found["sources"] == {"Mooncake-v0.3.9": f"/cache/{SOURCE.archive}"}
-    assert SOURCE.archive in asked[-1]["files"]
+    assert SOURCE.archive in asked[-1]["files"] and not found["warnings"]
+    fetching = {**held, "downloads": ["https://git.example/umdk.git"]}
+    found, _asked = act("debian 12", state="compared", plan={"checkouts": [SOURCE]}, items=[fetching])
+    assert ["umdk.git, which is not in the bundle" in text for text in found["warnings"]] == [True]
+    found, _asked = act("debian 12", url=URL, state="present", plan={"checkouts": [SOURCE]}, items=[fetching])
+    assert not found.get("warnings"), "it was said before"
     fork = {"checkouts": [dataclasses.replace(SOURCE, repository="https://git.example/fork.git")]}
     assert "fork.git at v0.3.9" in act("debian 12", state="compared", plan=fork, items=[held])[0]["msg"]
 

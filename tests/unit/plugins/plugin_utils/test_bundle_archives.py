@@ -17,14 +17,15 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.archives i
     cmake_files,
     embed,
     same,
+    unknown,
     wanted,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.checkouts import Checkout
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Contents
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.git import downloads, pack
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.git import pack
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.make import Listing, Source
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import BundleError
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing import require_sources
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing import fetching_builds, require_sources
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.store import FetchError
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.build_archives import build_archives
 
@@ -102,9 +103,65 @@ def test_the_archives_become_a_part_of_the_sources(tree, tmp_path):
     assert "gtest.tar.gz" in (tree / "csrc/cmake/third_party/gtest.cmake").read_text()
     archive = str(tmp_path / "packed.tar.gz")
     pack(str(tree), archive, 0)
-    assert downloads(archive) == []
+    assert wanted(cmake_files(str(tree))) == {} and unknown(cmake_files(str(tree))) == []
     with tarfile.open(archive) as opened:
         assert f"tree/{FOLDER}" in opened.getnames()
+
+
+# The forms of Mooncake (mooncake-common, extern/pybind11).
+OF_MOONCAKE = {
+    "CMakeLists.txt": "include(common/common.cmake)\nfind_package(Json)\n",
+    "common/common.cmake": "if(BUILD_UNIT_TESTS)\n  include(${CMAKE_CURRENT_LIST_DIR}/FindGTest.cmake)\nendif()\n"
+    "if(USE_UB)\n  include(${CMAKE_CURRENT_LIST_DIR}/FindUrma.cmake)\nendif()\n",
+    "common/FindGTest.cmake": f"FetchContent_Declare(googletest URL {SERVER}/gtest.tar.gz)\n",
+    "common/FindUrma.cmake": f"FetchContent_Declare(urma\n  GIT_REPOSITORY {SERVER}/umdk.git)\n",
+    "common/FindJson.cmake": 'set(JSON_VERSION 3.11.3)\nset(PLACE "tags" CACHE STRING "")\nFetchContent_Declare(json\n'
+    f"  URL {SERVER}/${{PLACE}}/v${{JSON_VERSION}}.tar.gz\n  URL_HASH\n    SHA256={HASHED})\n",
+    "extern/pybind11/CMakeLists.txt": f'set(PLACE other-file)\nadd_subdirectory(tests)\nset(X "{SERVER}/v${{UNSET}}.zip")\n',
+    "extern/pybind11/tests/CMakeLists.txt": f"set(EIGEN {SERVER}/eigen.git)\nset(BOOST {SERVER}/boost.tar.bz2)\n",
+}
+
+
+@pytest.fixture
+def mooncake(tmp_path):
+    for name, text in OF_MOONCAKE.items():
+        (tmp_path / "mooncake" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mooncake" / name).write_text(text)
+    return tmp_path / "mooncake"
+
+
+def test_addresses_have_the_values_of_constant_variables(mooncake):
+    place = mooncake / "extern/pybind11/CMakeLists.txt"
+    assert wanted(cmake_files(str(mooncake))) == {}, "PLACE has two values"
+    place.write_text(place.read_text().replace("set(PLACE other-file)", "# set(PLACE other-file)"))
+    assert wanted(cmake_files(str(mooncake))) == {f"{SERVER}/tags/v3.11.3.tar.gz": HASHED}
+
+
+def test_what_cannot_become_a_part_of_the_sources_is_known(mooncake):
+    files = cmake_files(str(mooncake))
+    variables = [f"{SERVER}/${{PLACE}}/v${{JSON_VERSION}}.tar.gz", f"{SERVER}/v${{UNSET}}.zip"]
+    assert unknown(files) == [variables[0], f"{SERVER}/umdk.git", variables[1]], "tests are not built"
+
+
+def test_an_archive_with_variables_in_its_address_becomes_a_part(mooncake, tmp_path):
+    place = mooncake / "extern/pybind11/CMakeLists.txt"
+    place.write_text("")
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given/v3.11.3.tar.gz").write_bytes(b"makeself")
+    entries, changed = embed(str(mooncake), str(tmp_path / "temporary"), Given(str(tmp_path / "given")))
+    assert [each["origin"] for each in entries] == [f"{SERVER}/tags/v3.11.3.tar.gz"]
+    assert changed == ["common/FindJson.cmake"]
+    text = (mooncake / changed[0]).read_text()
+    assert SERVER not in text and "URL file://${ASCEND_INFERENCE_ARCHIVES}/" in text and "/v3.11.3.tar.gz\n" in text
+
+
+def test_hosts_are_warned_of_what_a_build_may_fetch():
+    wish = Checkout("Mooncake", "https://git.example/x", "v1", fetches=True)
+    entry = {"kind": "source", "name": wish.archive, "origin": wish.origin, "archives": []}
+    assert fetching_builds({"items": [entry]}, [wish], "here") == []
+    (text,) = fetching_builds({"items": [{**entry, "downloads": ["https://x/umdk.git"]}]}, [wish], "here")
+    assert text.startswith("here: CMake of Mooncake-v1 may fetch https://x/umdk.git, which is not in the bundle.")
+    assert fetching_builds({"items": [{**entry, "downloads": ["https://x/umdk.git"]}]}, [], "here") == []
 
 
 def test_two_archives_of_one_name_stay_apart(tree, tmp_path):

@@ -55,6 +55,7 @@ def origin(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     part = repository(tmp_path, "part", {"part.h": "int part;\n"})
     cmake = 'set(URL "https://files.example/makeself-2.5.tar.gz?AccessKey=x")\n# https://docs.example/page.html\n'
+    cmake += "GIT_REPOSITORY https://files.example/umdk.git\n"
     place = repository(
         tmp_path,
         "whole",
@@ -250,8 +251,10 @@ class Resolution:
 
 def test_what_a_build_needs_is_asked_for_with_the_indexes_of_its_environment(origin, tmp_path):
     options = {"requirements": ["whole @ file:///venvs/e-source/whole-v1"], "index_url": "https://index.example/simple"}
-    python, other = checkout(origin, "v1", python=True), checkout(origin, "v2")
-    programs = Git(str(tmp_path))
+    python, other = checkout(origin, "v1", python=True), checkout(origin, "v2", fetches=True)
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given/makeself-2.5.tar.gz").write_bytes(b"makeself")
+    programs = Git(str(tmp_path), given=Given(str(tmp_path / "given")))
     listing = Listing(Contents(), environments=[(Environment("e", ARM, options, "lock"), [])])
     listing.sources = [programs.find(python), programs.find(other)]
     resolution, store = Resolution(), Store(str(tmp_path / "bundle"))
@@ -260,9 +263,8 @@ def test_what_a_build_needs_is_asked_for_with_the_indexes_of_its_environment(ori
     (build,) = resolution.asked
     assert build.options == {"index_url": options["index_url"], "requirements": ["helper"]} and build.lock == ""
     assert len(listing.environments) == 2
-    assert listing.contents.missing == [
-        f"what CMake of whole-{ref} may fetch: https://files.example/makeself-2.5.tar.gz" for ref in ("v1", "v2")
-    ]
+    assert listing.contents.missing == ["what CMake of whole-v2 may fetch: https://files.example/umdk.git"]
+    assert "downloads" not in items[0] and items[1]["downloads"] == ["https://files.example/umdk.git"]
     with tarfile.open(os.path.join(store.folder, items[0]["path"])) as archive:
         first = archive.getmembers()[0]
     assert (first.name, first.uid, first.uname) == ("whole-v1", 0, "")

@@ -276,6 +276,7 @@ def test_sources_of_builds_are_listed_as_the_roles_clone_them():
         (f"Mooncake-v{version}", defaults["mooncake_repository"]),
         ("yalantinglibs-0.5.6", defaults["mooncake_yalantinglibs_repository"]),
     ]
+    assert all(each.fetches for each in found.checkouts if not each.python), "CMake builds them on hosts"
     assert found.findings == [] and any("libboost-all-dev" in line for line in found.missing)
     _plan, found = listed(mooncake_method="source", mooncake_ref="feature/x", mooncake_dependencies=False)
     assert [each.archive for each in found.checkouts if not each.python] == ["Mooncake-feature-x.sources.tar.gz"]
