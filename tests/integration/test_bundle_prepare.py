@@ -17,6 +17,7 @@ import pathlib
 import platform
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import threading
 
@@ -60,11 +61,11 @@ def play(folder, book, *within, **variables):
     )
 
 
-def prepared(folder, **variables):
+def prepared(folder, within=OFFLINE, **variables):
     """Prepare the host twice without a route; whether the first run changed it, and the second did not."""
     changes = []
     for _run in range(2):
-        done = play(folder, "prepare", *OFFLINE, inference_bundle=str(folder / "bundle"), **variables)
+        done = play(folder, "prepare", *within, inference_bundle=str(folder / "bundle"), **variables)
         assert done.returncode == 0, done.stdout[-6000:]
         recap = next(line for line in done.stdout.splitlines() if line.startswith("here "))
         changes.append("changed=0" not in recap)
@@ -116,6 +117,11 @@ def test_an_npu_host_without_a_route(tmp_path):
     assert (tmp_path / f"Ascend/cann-{CANN}/{platform.machine()}-linux").exists()
 
 
+# A build is installed below /usr/local, which is the machine's own outside of this namespace. The folder is $0.
+APART = """
+mkdir -p "$0/built" "$0/work" && chmod 755 "$0/built"
+mount -t overlay overlay -o lowerdir=/usr/local,upperdir="$0/built",workdir="$0/work" /usr/local && exec "$@"
+"""
 REQUIREMENTS = {  # of the simulated packages
     "vllm==0.23.0": ["transformers==5.5.4", "fastapi<0.124.0"],
     "vllm-ascend==0.23.0": [
@@ -129,6 +135,13 @@ REQUIREMENTS = {  # of the simulated packages
         "numpy",
     ],
 }
+FETCHING = """
+include(FetchContent)
+set(EXTRA_VERSION 1)
+FetchContent_Declare(extra URL SERVER/v${EXTRA_VERSION}.tar.gz)
+FetchContent_MakeAvailable(extra)
+install(FILES ${extra_SOURCE_DIR}/extra.h DESTINATION include)
+"""
 LIBRARY = """
 cmake_minimum_required(VERSION 3.16)
 project(yalantinglibs NONE)
@@ -166,10 +179,14 @@ def test_a_host_that_builds_the_engine_and_mooncake_without_a_route(folder):
     for name in ("vllm", "vllm-ascend"):
         sources.repository(folder / "git" / name, name, RELEASE, "main")
         subprocess.run(["git", "-C", str(folder / "git" / name), "tag", "v0.23.0"], check=True)
-    project = PROJECT.replace("dependencies.done", "CMakeLists.txt")
+    server = served(folder / "wheels")
+    (folder / "extra.h").write_text("int extra;\n")
+    with tarfile.open(folder / "wheels/v1.tar.gz", "w:gz") as archive:
+        archive.add(folder / "extra.h", "extra-1/extra.h")
+    fetching = FETCHING.replace("SERVER", f"http://127.0.0.1:{server.server_port}")
+    project = PROJECT.replace("dependencies.done", "CMakeLists.txt") + fetching
     committed(folder / "git/Mooncake", f"v{version}", {"CMakeLists.txt": project, **dict.fromkeys(MODULES, "")})
     committed(folder / "git/ylt", "0.5.6", {"CMakeLists.txt": LIBRARY})
-    server = served(folder / "wheels")
     place = inventory(folder)
     data = json.loads(place.read_text())
     known = data["all"]["vars"]
@@ -190,7 +207,6 @@ def test_a_host_that_builds_the_engine_and_mooncake_without_a_route(folder):
         mooncake_repository=f"file://{folder}/git/Mooncake",
         mooncake_yalantinglibs_repository=f"file://{folder}/git/ylt",
         mooncake_build_user="nobody",
-        mooncake_prefix=str(folder / "prefix"),
         mooncake_system_packages={},
         mooncake_dependency_packages={},
     )
@@ -202,12 +218,15 @@ def test_a_host_that_builds_the_engine_and_mooncake_without_a_route(folder):
     server.server_close()
     for source in ("wheels", "packages", "git"):
         shutil.rmtree(folder / source)
-    assert prepared(folder, inference_bundle_directory=str(folder / "copied"), **given) == [True, False]
+    within = ["unshare", "--net", "--mount", "sh", "-c", APART, str(folder / "apart")]
+    copied = str(folder / "copied")
+    assert prepared(folder, within, inference_bundle_directory=copied, **given) == [True, False]
     venv = folder / f"root/venvs/vllm_ascend-{RELEASE}"
     asked = [str(venv / "bin/python"), "-c", "import torch, torch_npu, vllm, vllm_ascend; print(vllm.__file__)"]
     found = subprocess.run(asked, capture_output=True, text=True, check=False)
     assert found.returncode == 0 and str(venv) in found.stdout, found.stderr
-    assert (folder / "prefix/bin/mooncake_master").exists() and (folder / "prefix/include/ylt").exists()
+    built = folder / "apart/built"
+    assert all((built / name).exists() for name in ("bin/mooncake_master", "include/ylt", "include/extra.h"))
     (folder / "inventory.yml").write_text(
         place.read_text().replace('"mooncake_method"', '"mooncake_ref": "v2", "mooncake_method"')
     )
