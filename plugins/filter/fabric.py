@@ -10,7 +10,7 @@ import typing as t
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.fabric_files import settings_with_files
 from ..plugin_utils.hosts.fabric_settings import fabric_refusals
-from ..plugin_utils.views.fabric_text import fabric_text
+from ..plugin_utils.views.fabric_text import fabric_failures, fabric_text
 
 
 def settings(plan: t.Any, facts: t.Any, folder: t.Any = "") -> dict[str, t.Any]:
@@ -34,4 +34,5 @@ class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
         names = {"settings": settings, "refusals": refusals, "text": text}
+        names["failures"] = lambda results: fabric_failures(plain(results))
         return {f"_fabric_{name}": function for name, function in names.items()}

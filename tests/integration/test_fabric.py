@@ -117,6 +117,27 @@ def test_tls_is_switched_off_on_all_devices_and_back(site):
 
 
 @pytest.mark.long
+def test_a_host_that_fails_is_reported_with_all_others_and_the_way_back(site):
+    """One play of two hosts, which change together: TLS moves no address."""
+    before = site.everything()
+    tool = pathlib.Path(site.made["node1"]["bin"]) / "hccn_tool"
+    real = tool.with_name("hccn_tool_real")
+    tool.rename(real)
+    script = '#!/bin/sh\ncase "$*" in "-i 1 -tls -s"*) echo "Command execute failed!"; exit 1 ;; esac\n'
+    tool.write_text(f'{script}exec "{real}" "$@"\n')
+    tool.chmod(0o755)
+    run = site.play(inference_fabric_json=str(site.folder / "report.json"), **OFF)
+    assert run.code != 0 and "All settings are set on node0." in run.text, run.output
+    assert "half set: device 1 (not set: tls)" in run.text and "-e inference_fabric_rollback=true" in run.text
+    report = json.loads((site.folder / "report.json").read_text())
+    assert report["node1"]["after"]["0"]["tls"] is False and report["node1"]["after"]["1"]["tls"] is True
+    assert site.locked() == {} and site.everything() != before
+
+    run = site.play(inference_fabric_rollback=True)
+    assert run.code == 0 and site.everything() == before, run.output
+
+
+@pytest.mark.long
 def test_check_mode_changes_nothing_nor_does_the_second_run(site):
     before = site.everything()
     run = site.play("--check", "--diff", **OFF)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import collections
 import typing as t
 
+from ...module_utils.tools.text import one_line
+
 SHOWN = ("ip", "gateway", "netdetect", "mtu", "tls")
 HEADER = ("HOST", "DEVICE", "SETTING", "BEFORE", "AFTER")
 Diffs = t.Mapping[str, t.Mapping[str, t.Mapping[str, t.Mapping[str, t.Any]]]]
@@ -33,6 +35,27 @@ def fabric_text(diffs: Diffs, promised: bool = False) -> list[str]:
         if counted:
             lines.append(f"{key} {'would be' if promised else 'is'} {', '.join(counted)} devices")
     return lines
+
+
+def fabric_failures(results: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
+    """What failed on which host, which hosts have all settings and which none of them, and the ways out; empty if nothing failed.
+
+    ``results`` maps each host, in the order of the change, to the result of hccn_config, whose ``msg`` is the reason of a failure; a host
+    behind a failed one was skipped.
+    """
+    failed = {host: one_line(str(result["msg"])) for host, result in results.items() if "msg" in result}
+    if not failed:
+        return []
+    done = [host for host, result in results.items() if host not in failed and "states" in result]
+    left = [host for host in results if host not in failed and host not in done]
+    lines = [f"{host}: {problem}" for host, problem in failed.items()]
+    lines += [f"All settings are set on {', '.join(done)}."] if done else []
+    lines += [f"Nothing was changed on {', '.join(left)}."] if left else []
+    return [
+        *lines,
+        "The hosts of one deployment differ now, so do not start it. Fix: correct the reason and run the playbook again, which changes only what "
+        "differs; or set the old values back on all hosts with -e inference_fabric_rollback=true",
+    ]
 
 
 def _rows(host: str, diff: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Iterator[tuple[str, ...]]:

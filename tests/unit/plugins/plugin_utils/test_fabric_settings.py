@@ -15,7 +15,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.fabric_sett
     fabric_refusals,
     fabric_settings,
 )
-from ansible_collections.ascend.inference.plugins.plugin_utils.views.fabric_text import fabric_text
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.fabric_text import fabric_failures, fabric_text
 
 NOTHING = {
     "tls": None,
@@ -323,3 +323,13 @@ def test_a_file_of_addresses_is_read_beside_the_inventory(tmp_path):
     assert "cannot be read" in settings_with_files(hosts, facts(a=[""]), str(tmp_path))["findings"][0]["problem"]
     (tmp_path / "addresses.txt").write_text("a 0 10.20.0.10/24\n")
     assert given(settings_with_files(hosts, facts(a=[""]), str(tmp_path))) == {("a", 0): "10.20.0.10"}
+
+
+def test_a_failure_names_the_hosts_that_changed_and_those_that_did_not():
+    done = {"states": {"0": "changed"}, "changed": True}
+    assert fabric_failures({"a": done, "b": done}) == [] == fabric_failures({})
+    lines = fabric_failures({"a": done, "b": {"msg": "half\nset", "states": {}}, "c": {"skipped": True}, "d": {}})
+    assert lines[:3] == [r"b: half\nset", "All settings are set on a.", "Nothing was changed on c, d."]
+    assert "run the playbook again" in lines[3] and "inference_fabric_rollback=true" in lines[3]
+    lost = {"unreachable": True, "msg": "Failed to connect"}
+    assert fabric_failures({"a": lost})[0] == "a: Failed to connect"
