@@ -143,13 +143,18 @@ def _engine(labels: Labels, _plan: t.Any) -> Made:
 
 def _router(_labels: Labels, plan: t.Any) -> Made:
     engines = [service for service in plan["services"] if service["kind"] in ("prefill", "decode", "colocated")]
+    pairs = any(service["kind"] == "prefill" for service in engines)
     for worker in [service["health"]["url"].rpartition("/")[0] for service in engines if service["health"]]:
         yield "vllm_router_worker_health", {"worker": worker}, steady(1)
-        yield "vllm_router_pd_decode_errors_total", {"worker": worker}, steady(3)
-        yield "vllm_router_pd_prefill_errors_total", {"worker": worker}, steady(0)
-    yield "vllm_router_request_errors_total", {"error_type": "timeout"}, steady(1)
-    yield "vllm_router_pd_request_duration_seconds_bucket", {"le": "1"}, growing(20)
-    yield "vllm_router_pd_request_duration_seconds_bucket", {"le": "+Inf"}, growing(30)
+        if pairs:
+            yield "vllm_router_pd_decode_errors_total", {"worker": worker}, steady(3)
+            yield "vllm_router_pd_prefill_errors_total", {"worker": worker}, steady(0)
+    if not pairs:
+        yield "vllm_router_request_errors_total", {"error_type": "non_retryable_error"}, steady(1)
+        yield "vllm_router_retries_exhausted_total", {}, steady(1)
+    duration = f"vllm_router_{'pd_request' if pairs else 'generate'}_duration_seconds_bucket"
+    yield duration, {"le": "1"}, growing(20)
+    yield duration, {"le": "+Inf"}, growing(30)
 
 
 def _store(labels: Labels, plan: t.Any) -> Made:

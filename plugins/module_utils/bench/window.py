@@ -39,8 +39,11 @@ GROWING = {
         "requests": "vllm_router_requests_total",
         "pd_requests": "vllm_router_pd_requests_total",
         "errors": "vllm_router_pd_errors_total",
+        "prefill_errors": "vllm_router_pd_prefill_errors_total",
+        "decode_errors": "vllm_router_pd_decode_errors_total",
         "request_errors": "vllm_router_request_errors_total",
         "retries": "vllm_router_retries_total",
+        "exhausted": "vllm_router_retries_exhausted_total",
     },
 }
 SHARES = ("kv_usage",)  # of 1 for each data-parallel rank, which has a series of its own

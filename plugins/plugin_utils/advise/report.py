@@ -20,6 +20,7 @@ FORMAT = 1  # of the JSON
 MOST_TRIED = 4  # sizes that are planned until the planner accepts one
 APART = 0.2  # by which the requests of both sides may differ
 LEAST_BUSY = 0.01  # of a pool that answered requests, though its counters of time stood still
+ERRORS = ("errors", "prefill_errors", "decode_errors", "exhausted")  # of a router
 UNEVEN = 0.5  # of the mean: an engine with fewer requests is named
 
 
@@ -198,5 +199,6 @@ def _remarks(plan: Record, evidence: Evidence, pools: Record) -> t.Iterator[str]
         if gained.get("evictions") and gained.get("capacity_bytes"):
             share = gained.get("allocated_bytes", 0.0) / gained["capacity_bytes"]
             yield f"The store evicted {gained['evictions']:.0f} times and is {share:.0%} full: prompts are computed again (inference_store.segment_size)."
-        if gained.get("errors"):
-            yield f"{service['name']} counted {gained['errors']:.0f} errors: read its log before changing sizes."
+        errors = sum(gained.get(name, 0.0) for name in ERRORS)
+        if errors:
+            yield f"{service['name']} counted {errors:.0f} errors: read its log before changing sizes."

@@ -20,8 +20,11 @@ ROUTER = {
     "requests": "requests",
     "pd_requests": "requests over pairs",
     "errors": "errors of pairs",
+    "prefill_errors": "errors of prefill",
+    "decode_errors": "errors of decode",
     "request_errors": "failed requests",
     "retries": "retries",
+    "exhausted": "requests that failed after all retries",
 }
 STORE = {"reads": "reads", "found": "found", "evictions": "evictions", "refused": "refused blocks"}
 TITLES = {"router": ROUTER, "store": STORE}
@@ -29,7 +32,7 @@ HARMLESS = {"recomputed"}  # red flags after which answers are right
 PARTS = {"id", "path", "severity", "problem"}  # of a finding, that are recorded
 BAD = {
     "router": (
-        ("errors", "request_errors", "retries"),
+        ("errors", "prefill_errors", "decode_errors", "request_errors", "retries", "exhausted"),
         "Read its log for the engine.",
         "A request that is sent again takes the time of two.",
     ),

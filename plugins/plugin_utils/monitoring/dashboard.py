@@ -214,6 +214,10 @@ ROUTER = [
                 "histogram_quantile(0.99, sum by (le) (rate(vllm_router_pd_request_duration_seconds_bucket{$of}[$rate])))",
                 "p99",
             ),
+            (
+                "histogram_quantile(0.99, sum by (le) (rate(vllm_router_generate_duration_seconds_bucket{$of}[$rate])))",
+                "p99",
+            ),
         ),
     ),
     Panel(
@@ -224,7 +228,9 @@ ROUTER = [
             ("sum by (worker) (rate(vllm_router_pd_decode_errors_total{$of}[$rate]))", "decode {{worker}}"),
             ("sum by (worker) (rate(vllm_router_pd_prefill_errors_total{$of}[$rate]))", "prefill {{worker}}"),
             ("sum by (error_type) (rate(vllm_router_request_errors_total{$of}[$rate]))", "{{error_type}}"),
+            ("sum(rate(vllm_router_retries_exhausted_total{$of}[$rate]))", "failed after all retries"),
         ),
+        about="A line begins with the first error of its kind.",
     ),
 ]
 PROXY = [

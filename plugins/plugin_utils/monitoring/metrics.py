@@ -83,7 +83,8 @@ def exported(
     if "mooncake_master" in kinds:
         found |= of_master(plan["release_facts"]["mooncake"])
     if "router" in kinds:
-        found |= set(FLAVOURS[plan["software"]["router"]["flavour"]].metrics)
+        modes = FLAVOURS[plan["software"]["router"]["flavour"]].metrics
+        found = found.union(*(names for pools, names in modes.items() if pools <= kinds))
     if any("MooncakeConnectorV2" in " ".join(service["argv"]) for service in plan["services"]):
         found |= set(TRANSFER)
     if npu != "none":

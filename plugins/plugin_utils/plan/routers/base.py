@@ -149,8 +149,8 @@ class Flavour:
     function of your own lists all engines. ``tail`` are arguments behind the user's own options.
 
     Operation: ``health_path`` answers 200 while it runs; ``metrics_port`` is the default port of its own metrics,
-    0 without; ``metrics`` are their names. ``members`` finds, from the final command line, how engines are added and removed while it runs; None if they
-    cannot be. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
+    0 without; ``metrics`` are their names, for each set of pools. ``members`` finds, from the final command line, how engines are
+    added and removed while it runs; None if they cannot be. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
     it or its engines; none of them is for clients. With ``called_back`` decode connects to the address that it binds.
 
     Requests: ``sends_key``, whether it sends OPENAI_API_KEY to engines in place of the client's key;
@@ -170,7 +170,7 @@ class Flavour:
     tail: t.Callable[[Place], list[str]] = no_tail
     health_path: str = "/healthcheck"
     metrics_port: int = 0
-    metrics: tuple[str, ...] = ()
+    metrics: t.Mapping[frozenset[str], tuple[str, ...]] = field(default_factory=dict)
     admin: tuple[str, ...] = ()
     membership: tuple[str, ...] = ()
     members: t.Callable[[Flavour, Release, t.Sequence[str]], Members | None] = no_members

@@ -15,19 +15,27 @@ from .base import AMOUNT, COLOCATED, DISAGGREGATED, Flags, Flavour, Members, Pac
 
 VERSION = "0.1.17"
 NUMERIC = re.compile(r".*-(secs|ms|size|threshold|requests|retries|port|tokens|factor|multiplier)$")
-# make parsers looks for them in the program
-METRICS = (
-    "vllm_router_worker_health",
-    "vllm_router_pd_requests_total",
-    "vllm_router_pd_decode_errors_total",
-    "vllm_router_pd_prefill_errors_total",
-    "vllm_router_pd_stream_errors_total",
-    "vllm_router_pd_errors_total",
-    "vllm_router_pd_request_duration_seconds_bucket",
-    "vllm_router_request_errors_total",
-    "vllm_router_requests_total",
-    "vllm_router_retries_total",
-)
+# Each mode of the program counts with names of its own (0.1.17, seen in runs); a counter of errors appears with the first one.
+# make parsers looks for them in the program.
+METRICS = {
+    DISAGGREGATED: (
+        "vllm_router_worker_health",
+        "vllm_router_pd_requests_total",
+        "vllm_router_pd_decode_errors_total",
+        "vllm_router_pd_prefill_errors_total",
+        "vllm_router_pd_stream_errors_total",
+        "vllm_router_pd_errors_total",
+        "vllm_router_pd_request_duration_seconds_bucket",
+    ),
+    COLOCATED: (
+        "vllm_router_worker_health",
+        "vllm_router_requests_total",
+        "vllm_router_request_errors_total",
+        "vllm_router_retries_total",
+        "vllm_router_retries_exhausted_total",
+        "vllm_router_generate_duration_seconds_bucket",
+    ),
+}
 
 
 def _options() -> frozenset[str]:

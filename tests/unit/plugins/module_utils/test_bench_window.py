@@ -110,12 +110,15 @@ def page(router, store):
 def test_counters_of_router_and_store_around_a_measurement(monkeypatch):
     store = "total_get_nums_ {}\nvalid_get_nums_ {}\n"
     routed = 'vllm_router_pd_requests_total{{route="/v1/completions"}} {}\n'
-    errors = 'vllm_router_pd_errors_total{error_type="x"} 2\n'
+    errors = 'vllm_router_pd_errors_total{error_type="x"} 2\nvllm_router_pd_decode_errors_total{worker="y"} 1\n'
     found = both(
         monkeypatch, page(routed.format(3), store.format(5, 5)), page(routed.format(9) + errors, store.format(8, 6))
     )
     # The counter of errors appears with its first one.
-    assert found == {"router": {"pd_requests": 6.0, "errors": 2.0}, "mooncake-master": {"reads": 3.0, "found": 1.0}}
+    assert found == {
+        "router": {"pd_requests": 6.0, "errors": 2.0, "decode_errors": 1.0},
+        "mooncake-master": {"reads": 3.0, "found": 1.0},
+    }
 
 
 def test_a_store_that_restarted_and_a_router_that_is_lost_are_unknown(monkeypatch):

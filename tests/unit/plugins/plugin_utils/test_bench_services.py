@@ -85,6 +85,8 @@ def test_the_report_shows_what_router_and_store_counted(plan):
             "router",
             "3 errors of pairs, 9 failed requests",
         ),
+        ({"router": {**ROUTED, "decode_errors": 1.0}}, "BENCH-ROUTER", "router", "3 errors of decode"),
+        ({"router": {"exhausted": 1.0}}, "BENCH-ROUTER", "router", "3 requests that failed after all retries"),
         ({"store": {**STORED, "refused": 1.0}}, "BENCH-STORE", "store", "3 refused blocks"),
         ({"router": None}, "BENCH-COUNTERS", "router", "could not be read"),
         ({"store": None}, "BENCH-COUNTERS", "store", "could not be read"),

@@ -129,6 +129,15 @@ def test_rules_and_panels_name_only_metrics_that_exist(name, raw):
         assert f"Inference{alert.name}" in alerts or named or alert.needs, alert.name
 
 
+def test_panels_of_the_router_read_the_counters_of_its_mode():
+    """With prefill and decode the program has no counters of single engines, and the other way round: such a line would stay empty."""
+    pairs, single = (" ".join(queries(made(planned(name))[2])) for name in ("cpu", "pooled"))
+    for name in ("pd_request_duration_seconds_bucket", "pd_decode_errors_total", "pd_prefill_errors_total"):
+        assert f"vllm_router_{name}" in pairs and f"vllm_router_{name}" not in single
+    for name in ("generate_duration_seconds_bucket", "request_errors_total", "retries_exhausted_total"):
+        assert f"vllm_router_{name}" in single and f"vllm_router_{name}" not in pairs
+
+
 def test_an_older_vllm_is_watched_with_the_metrics_that_it_has():
     alerts = made(planned("p2p-0.11"))[1]
     assert "InferenceDecodeComputesPrompts" not in alerts
