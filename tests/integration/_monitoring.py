@@ -160,6 +160,7 @@ def _router(_labels: Labels, plan: t.Any) -> Made:
 def _store(labels: Labels, plan: t.Any) -> Made:
     leads = labels["instance"].endswith("-0")
     yield "master_active_clients", {}, steady(plan["verify"]["store"]["clients"] if leads else 0)
+    yield "master_ping_requests_total", {}, growing(30 if leads else 0)
     yield "master_remount_segment_requests_total", {}, steady(8)
     yield "master_total_capacity_bytes", {}, steady(1000 if leads else 0)
     yield "master_allocated_bytes", {}, steady(600 if leads else 0)

@@ -31,6 +31,8 @@ SECONDS = 1500  # when the alerts are read
 ONCE = f"0x{STEPS // 2} 1x{STEPS}"  # a counter that grows once, between the two last changes of the window
 LATE = f"2+0x{STEPS * 5 // 6 - 4} 3+0x{STEPS}"  # the same shortly before the alerts are read
 EARLIER = f"2+0x{STEPS // 2 + 4} 3+0x{STEPS}"  # the same, for an alert that waits
+ANEW = f"0+30x{STEPS * 5 // 6 - 4} 0+30x{STEPS}"  # a counter of a process that was replaced at that time
+BEGINS = f"0x{STEPS * 5 // 6 - 4} 0+30x{STEPS}"  # a counter of a process that has work from then on
 NONE_YET = f"_x{STEPS * 5 // 6 - 4} 1+0x{STEPS}"  # a series that appears with its first error
 
 # (settings, the alerts that fire, the changed series: name, labels, values; GONE as values: removed, as name: all series)
@@ -106,7 +108,22 @@ FAULTS = [
         [(OTHERS, {"instance": "mooncake_master-1"}, GONE), ("up", {"instance": "mooncake_master-1"}, steady(0))],
     ),
     (EXPORTER, {"StoreMissesEngines"}, [("master_active_clients", {}, steady(3))]),
-    (EXPORTER, {"StoreRestarted"}, [("master_remount_segment_requests_total", {}, LATE)]),
+    (
+        EXPORTER,
+        {"StoreRestarted"},
+        [
+            ("master_remount_segment_requests_total", {}, LATE),
+            ("master_ping_requests_total", {"instance": "mooncake_master-0"}, ANEW),
+        ],
+    ),
+    (
+        EXPORTER,
+        {"StoreRestarted"},
+        [
+            ("master_remount_segment_requests_total", {}, LATE),
+            ("master_ping_requests_total", {"instance": "mooncake_master-1"}, BEGINS),
+        ],
+    ),
     (
         EXPORTER,
         {"StoreFull"},
@@ -227,6 +244,7 @@ QUIET = [
     (EXPORTER, [("up", {"instance": "mooncake_master-1"}, SHORT)], "StoreDown"),
     (EXPORTER, [("master_active_clients", {"instance": "mooncake_master-1"}, steady(3))], "StoreMissesEngines"),
     (EXPORTER, [("master_remount_segment_requests_total", {}, steady(900))], "StoreRestarted"),
+    (EXPORTER, [("master_remount_segment_requests_total", {}, LATE)], "StoreRestarted"),  # of an engine that hung
     (EXPORTER, [("ha_oplog_standby_lag", {}, steady(1000))], "StandbyLags"),
     (EXPORTER, [("npu_chip_info_link_status", NODE, SHORT)], "NpuLinkDown"),
     (EXPORTER, [("npu_chip_link_up_num", NODE, steady(900))], "NpuLinkFlaps"),

@@ -380,9 +380,14 @@ STORE_CLIENTS = Alert(
 STORE_RESTARTED = Alert(
     "StoreRestarted",
     "warning",
-    ("sum by (deployment) (increase(master_remount_segment_requests_total{$of}[$window])) > $threshold",),
+    (
+        # An engine that hung registers again, too. Clients send pings once a second: they begin anew after a restart, and go to another master that leads.
+        "sum by (deployment) (increase(master_remount_segment_requests_total{$of}[$window])) > $threshold and on (deployment) "
+        "(sum by (deployment) (resets(master_ping_requests_total{$of}[$window])) > 0 or "
+        "count by (deployment) (increase(master_ping_requests_total{$of}[$window]) > 0) > 1)",
+    ),
     0,
-    "engines registered their memory again at the store",
+    "engines registered their memory again at a master of the store",
     "The master restarted or another one leads now. Keys of the old one are lost without an OpLog.",
     "Look at the log of the master for its end.",
     threshold=0,

@@ -27,6 +27,7 @@ MASTER = {
     "master_total_capacity_bytes": "0.3.6",
     "master_allocated_bytes": "0.3.6",
     "master_key_count": "0.3.6",
+    "master_ping_requests_total": "0.3.6",
     "master_remount_segment_requests_total": "0.3.6",
     "master_successful_evictions_total": "0.3.6",
     "mem_cache_hit_nums_": "0.3.8",
