@@ -9,8 +9,10 @@ with it the following lines that do not begin like lines of a log, because a pro
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Iterable
+from urllib.parse import quote
 
 from .exceptions import LEFT_OUT, Messages
 
@@ -31,22 +33,58 @@ _DUMP = re.compile(
 )
 # Secrets by their form. The value may be quoted. A text of a client may have been written to make a pattern slow, so each word is tried once,
 # from its begin and as a whole: the group without a way back is that of the lookahead.
-_VALUE = r"""\\*["']?(?:\s*[:=]\s*|\s+)(?:\[?"[^"\\]*"|\[?'[^'\\]*'|[\["'\\]*(?:(?:Bearer|Basic)\s+)?[^\s"'\\,;&)}\]][^\s"',;&)}\]]*)"""
-_KEYS = "api[_-]?key|access[_-]?key|secret|password|passwd|passphrase|private[_-]?key|auth[_-]?token|access[_-]?token|hf[_-]?token"
+_QUOTED = r"""b?"(?:[^"\\]|\\.|"")*"|b?'(?:[^'\\]|\\.|'')*'"""
+_LAST = r"""[\["'\\]*(?:(?:Bearer|Basic|Digest|Token|ApiKey)\s+)?[^\s"'\\,;&)}\]][^\s"',;&)}\]]*"""
+# After the name: a colon, in Chinese texts a wide one, a comma within a list of words or pairs, or a space, as in a sentence.
+_BETWEEN = r"""\\*["']?(?:\s*[:=：]\s*|\s*,\s*(?=b?["'])|\s+(?:(?:is|was)\s+)?)"""
+_VALUE = rf"""{_BETWEEN}(?:\[[^\]]*\]?|{_QUOTED}|{_LAST})"""
+_KEYS = (
+    "api[_-]?key|access[_-]?key|secret|password|passwd|passphrase|private[_-]?key|auth[_-]?token|access[_-]?token|hf[_-]?token|basic[_-]?auth"
+    "|(?:account|encryption|license|master|shared|signing|subscription)[_-]?key|requirepass|masterauth|密码|口令|密钥|令牌"
+)
+# Names that end so; but for tokens of a vocabulary.
+_ENDS = "authorization|cookie|signature|token"
+_VOCABULARY = "(?:audio|bos|cls|eos|first|image|last|mask|new|next|output|pad|per|prompt|sep|special|stop|unk|video)[_-]token(?![\\w-])"
 _NAMED = re.compile(
-    rf"""(?<![\w-])(?=[\w-]*?(?:{_KEYS})|(?:authorization|cookie|set-cookie|token)(?![\w-]))(?=([\w-]+))\1{_VALUE}""",
+    rf"""(?<![\w-])(?!{_VOCABULARY})(?=[\w-]*?(?:{_KEYS})|[\w-]*(?:{_ENDS})(?![\w-])|(?-i:[A-Z0-9_]+_KEY)(?![\w-]))(?=([\w-]+))\1{_VALUE}""",
     re.IGNORECASE,
+)
+# A header has words, commas and quotes of its own, so the rest of the line is its value, but for one in quotes.
+_HEADER = re.compile(
+    rf"""(?<![\w-])(?=[\w-]*(?:authorization|cookie)(?![\w-]))(?=([\w-]+))\1\\*["']?\s*[:=,：]\s*(?:{_QUOTED}|(?![\[{{(]).+)""",
+    re.IGNORECASE,
+)
+# An option of a command takes all words up to the next one, as several keys of vLLM; -u and --user a name and a password.
+_OPTION = re.compile(
+    rf"""(?<![\w-])(?=--[\w-]*?(?:{_KEYS}|token(?![\w-])))(?=([\w-]+))\1(?:[ \t]+(?![-\s])[^\s"']+)+""", re.IGNORECASE
+)
+_USER = re.compile(r"""(?<![\w-])(-u|--(?:proxy-)?user)(?:\s+|=)\\*["']?[^\s"':]{1,200}:[^\s"']+""")
+_PHRASE = re.compile(
+    rf"(?<![\w-])((?:access|api|encryption|license|private|secret|signing)\s+key){_VALUE}", re.IGNORECASE
 )
 # Short names are words of every log, so a separator has to follow them; their value may be an object.
 _SHORT = re.compile(
-    r"""(?<![\w-])(["']?)(pass|pwd|credentials?)\\*\1\s*[:=]\s*(?:\{[^{}]*\}|"[^"\\]*"|'[^'\\]*'|[^\s"',;&)}\]]+)""",
+    rf"""(?<![\w-])(["']?)(pass|pwd|credentials?|auth|ak|sk|sig)\\*\1\s*[:=：]\s*(?:\{{[^{{}}]*\}}|\([^()]*\)|{_QUOTED}|[^\s"',;&)}}\]]+)""",
     re.IGNORECASE,
 )
 _QUERY = re.compile(r"(?<=\?)[^\s\"?]+(?= HTTP/\d)")  # of a request in an access log
+_ADDRESS = re.compile(
+    r"""(?<=://)([^\s?"'<>]{1,1000}\?)(?!key=mooncake%2F)[^\s"'<>]+"""
+)  # with a query, but for those of Mooncake to its metadata
 _MAIL = re.compile(r"(?<![\w.+-])[\w+-][\w.+-]{0,63}@(?:[\w-]{1,63}\.)+[A-Za-z]{2,}(?![\w-])", re.ASCII)
 _FORMS = re.compile(
     r"\b(?:sk-[\w-]{8,}|hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{8,}|AKIA[A-Z0-9]{12,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)"
-    r"|\b[Bb]earer\s+[^\s\"',;]+|(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"
+    r"|\b[Bb]earer\s+[^\s\"',;]+|(?<=://)[^\s\"'<>]{1,300}(?=@)"
+)
+_SECRETS = (
+    (_ADDRESS, rf"\1{LEFT_OUT}"),
+    (_FORMS, LEFT_OUT),
+    (_HEADER, rf"\1={LEFT_OUT}"),
+    (_OPTION, rf"\1={LEFT_OUT}"),
+    (_USER, rf"\1={LEFT_OUT}"),
+    (_NAMED, rf"\1={LEFT_OUT}"),
+    (_PHRASE, rf"\1={LEFT_OUT}"),
+    (_SHORT, rf"\2={LEFT_OUT}"),
 )
 _KEY_BEGIN, _KEY_END = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), re.compile(r"-----END [A-Z ]*PRIVATE KEY")
 # Each line of a message of vLLM begins like its first one: with the process, and in the main log with level, time and place in the source.
@@ -85,7 +123,10 @@ class Redactor:
     """Removes known values and everything that looks like a secret or like a text of a client. Counts what it left out."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {part for secret in secrets for part in [secret, *secret.split()] if part}
+        plain = {part for secret in secrets for part in [secret, *secret.split()] if part}
+        known = {
+            form for part in plain for form in (part, quote(part, safe=""), json.dumps(part)[1:-1])
+        }  # as in a URL, and in JSON
         self.known = sorted(known, key=len, reverse=True)  # longer ones first: one may be part of another
         self.counts = {"secrets": 0, "texts": 0}
 
@@ -127,7 +168,7 @@ class Redactor:
         for value in self.known:
             self.counts["secrets"] += line.count(value)
             line = line.replace(value, LEFT_OUT)
-        for pattern, replacement in ((_NAMED, rf"\1={LEFT_OUT}"), (_SHORT, rf"\2={LEFT_OUT}"), (_FORMS, LEFT_OUT)):
+        for pattern, replacement in _SECRETS:
             line, number = pattern.subn(replacement, line)
             self.counts["secrets"] += number
         for pattern in (_QUERY, _MAIL):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils.support.redact import Redactor
+from ...module_utils.support.redact import LEFT_OUT, Redactor
 from ..description.inventory import deployment_variables, inventory_of, members
 from ..description.loader import plain
 
@@ -41,10 +41,14 @@ def records(variables: Variables) -> list[str]:
     return [str(text) for text in found if text]
 
 
-def _clean(value: t.Any, redactor: Redactor) -> t.Any:
-    """The value with texts that have no secrets, such as a password in the URL of a package index."""
+def _clean(value: t.Any, redactor: Redactor, name: str = "") -> t.Any:
+    """The value with texts that have no secrets, such as a password in the URL of a package index. ``name``: of the field, or the word before it."""
     if isinstance(value, t.Mapping):
-        return {str(key): _clean(item, redactor) for key, item in value.items()}
+        return {redactor.without_secrets(str(key)): _clean(item, redactor, str(key)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_clean(item, redactor) for item in value]
+        before = [name, *(item if isinstance(item, str) and item.startswith("-") else name for item in value)]
+        return [_clean(item, redactor, word) for item, word in zip(value, before)]
+    pair = f"{name}: value"
+    if value not in (None, "") and not isinstance(value, bool) and redactor.without_secrets(pair) != pair:
+        return LEFT_OUT
     return redactor.without_secrets(value) if isinstance(value, str) else value

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import tarfile
 import time
 import zlib
@@ -109,7 +110,74 @@ def test_planted_secrets_and_prompts_are_left_out(name):
     assert sum(redactor.counts.values()) > 0
 
 
+# Further forms of secrets; X is the secret.
+FORMS = [
+    r"url http://X@host:80/x",
+    r"url https://user:X/extra@host/x",
+    r"url https://us/er:X@host/x",
+    r"url https://user:p@X@host/x",
+    r"git clone https://X@git.example/y",
+    r"GET https://h/x?sig=X&X-Amz-Credential=X",
+    r"GET https://h/x?key=X",
+    r"X-Amz-Signature=X&x=1",
+    r"[('X-API-Key', 'X')]",
+    r"headers=[(b'x-api-key', b'X'), (b'authorization', b'Bearer X')]",
+    r"HUGGING_FACE_HUB_TOKEN=X",
+    r"MODELSCOPE_API_TOKEN=X",
+    r"aws_session_token=X",
+    r"refresh_token=X",
+    r"X-Subject-Token: X",
+    r"private-token: X",
+    r"--token X",
+    r"args: Namespace(api_key=['other', 'X'], x=1)",
+    r"non-default args: {'api_key': ['a', 'X'], 'x': 1}",
+    r"vllm serve --api-key a X --x",
+    r"['vllm', 'serve', '--api-key', 'X']",
+    r'["--api-key", "X"]',
+    r"curl -u user:X http://h",
+    r"etcdctl --user=root:X put",
+    r"basic_auth: user:X",
+    r"auth=('user', 'X')",
+    r"requirepass X",
+    r'password="ab\"X"',
+    r"password: 'it''s X'",
+    r"API key: X",
+    r"the api key is X",
+    r"the password is X",
+    r"Cookie: session=X; other=X",
+    r"proxy-authorization: Basic X",
+    r'Proxy-Authorization: Digest username="u", response="X"',
+    r"Authorization: ApiKey X",
+    r"authorization: AWS4-HMAC-SHA256 Credential=x/y, Signature=X",
+    r"export FOO_KEY=X",
+    r"encryption_key=X",
+    r"license key=X",
+    r"AccountKey=X;",
+    r"ak=x sk=X",
+    r"密码：X",
+    r"token：X",
+]
+
+
+@pytest.mark.parametrize("line", FORMS)
+def test_secrets_of_other_programs_are_left_out(line):
+    secret = "pLanted7Value"
+    redactor = Redactor()
+    (found,) = redactor.lines(["INFO " + re.sub(r"X(?!-)", secret, line)])
+    assert secret not in found and found.startswith("INFO ") and redactor.counts["secrets"] > 0, found
+
+
+def test_a_known_secret_is_found_as_a_url_and_as_json_write_it():
+    redactor = Redactor(['pa"ss/word+%'])
+    assert redactor.lines(["INFO pa%22ss%2Fword%2B%25 there", r"INFO pa\"ss/word+% here"]) == [
+        f"INFO {LEFT_OUT} there",
+        f"INFO {LEFT_OUT} here",
+    ]
+
+
 SOUND = [
+    "E1124 20:00:00.1 7 transfer_metadata_plugin.cpp:292] GET http://10.0.0.1:8080/metadata?key=mooncake%2Fram%2F10.0.0.1%3A13335 http=404",
+    "INFO eos_token=2, time per_token: 3 ms, 12 tokens, mode=auto",
     "INFO 11-22 10:00:00 [loggers.py:1] Engine 000: Avg prompt throughput: 12.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs",
     "ERROR 11-22 10:00:00 Mooncake transfer failed, ret: -1",
     "INFO KV cache transfer for request cmpl-1 took 12.5 ms",

@@ -346,6 +346,9 @@ def test_a_deployment_in_a_cluster_is_refused(plan):
         settings_filter(pods, {}, others(), {})
 
 
+PLANTED = ("inference_secrets", "s3cret-value", "pass-word", "other", "smoke", "by-its-name", "after-its-option")
+
+
 def test_the_inventory_has_what_a_check_needs_and_no_secret():
     shared = {
         "inference_model": {"path": "/m"},
@@ -354,6 +357,8 @@ def test_the_inventory_has_what_a_check_needs_and_no_secret():
         "inference_pip_index": "https://user:pass-word@index.example/s3cret-value",
         "inference_bench": {"profile": "smoke"},
         "ansible_become_password": "other",
+        "inference_env": {"HF_TOKEN": "by-its-name", "A": "b"},
+        "inference_args": {"words": ["--api-key", "after-its-option", "--port", "80"]},
     }
     hostvars = {
         "localhost": {},
@@ -371,7 +376,8 @@ def test_the_inventory_has_what_a_check_needs_and_no_secret():
         "path": "/m"
     }
     text = json.dumps(whole)
-    assert [word for word in ("inference_secrets", "s3cret-value", "pass-word", "other", "smoke") if word in text] == []
+    assert [word for word in PLANTED if word in text] == []
+    assert whole["variables"]["inference_env"]["A"] == "b"
 
 
 def test_why_a_drill_was_ended_is_known_from_any_host_of_the_load():
