@@ -69,7 +69,18 @@ def decide(
         return Decision([*findings, text])
     often = [action.get("engine") for action in recent]
     chosen = min(known, key=lambda name: (often.count(name), name))
+    if _alone(chosen, engines):
+        findings.append(
+            f"{chosen} is the only instance of its pool, so no request is answered from now until it is proven. To restart it at another time: "
+            "inference_watchdog: report"
+        )
     return Decision(findings, chosen, tuple(engines[chosen]))
+
+
+def _alone(chosen: str, engines: Mapping[str, Sequence[str]]) -> bool:
+    """Whether no other instance has engines of this pool. The planner names an engine POOL-INSTANCE, or POOL-INSTANCE-RANK."""
+    pool = {tuple(engines[name]) for name in engines if name.partition("-")[0] == chosen.partition("-")[0]}
+    return len(pool) == 1
 
 
 def _recent(at: Any, now: float) -> bool:

@@ -21,6 +21,21 @@ def decided(page=None, actions=(), per_hour=2, restart=True):
     return watchdog.decide(dict(PAGE, **(page or {})), ENGINES, actions, per_hour, restart, NOW)
 
 
+def test_the_pause_of_a_pool_with_one_instance_is_announced():
+    two_ranks = {"decode-0-0": ["decode-0-0", "decode-0-1"], "decode-0-1": ["decode-0-0", "decode-0-1"]}
+    for engines, alone in (
+        (two_ranks, True),
+        ({**two_ranks, "decode-1": ["decode-1"]}, False),
+        ({**two_ranks, "prefill-0": ["prefill-0"]}, True),
+    ):
+        found = watchdog.decide(dict(PAGE, stuck=["decode-0-1"]), engines, [], 2, True, NOW)
+        assert found.engine == "decode-0-1"
+        assert ("only instance of its pool" in " ".join(found.findings)) == alone
+        assert "only instance" not in " ".join(
+            watchdog.decide(dict(PAGE, stuck=["decode-0-1"]), engines, [], 2, False, NOW).findings
+        )
+
+
 def test_the_whole_instance_restarts_and_only_if_it_is_wanted():
     assert decided()[1:] == ("decode-0", ("decode-0", "decode-0-1"))
     assert decided(restart=False)[1:] == ("", ())
