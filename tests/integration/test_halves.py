@@ -186,7 +186,10 @@ def test_a_rollback_between_two_kv_caches_loses_no_request(service):
     begin = service.starts()
     with load.Load(URL, "tiny", clients=2) as requests:
         service.play(
-            "rollback", fails=True, killed_at=f"Start the previous services{KILLS[3].removeprefix(SWITCH)}", **OLD
+            "rollback",
+            fails=True,
+            killed_at="Start the previous services |  | Move the requests to the half | 1",
+            **OLD,
         )
         output = service.play("rollback", **OLD)
         assert "router and the engines behind it run with this plan" in output, output[-3000:]
