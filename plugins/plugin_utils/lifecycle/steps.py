@@ -214,8 +214,9 @@ def _stop_first(
     if not names:
         return set()
     reason = HALVED if unfinished else _cannot_leave(names, plan, deployed, pending, old, down)
+    # The other processes of an instance wait for those that stop, and routers would go on to send requests to its API.
+    result["vacate"] = by_host(names, plan, deployed, away_now, down)
     if not reason:
-        result["vacate"] = by_host(names, plan, deployed, away_now, down)
         before = engines_as_deployed({service["name"] for service in deployed["services"]} - names, deployed)
         result["withdrawn"] = {
             "engines": engines_as_deployed(names, deployed),
@@ -230,11 +231,8 @@ def _stop_first(
     if given:
         _vacate(result, taken, allow_pause, early)
     if parted:
-        stopped = by_host(whole(parted, deployed), plan, deployed, away_now, down)
-        for host, found in stopped.items():
-            result["vacate"][host] = sorted({*result["vacate"].get(host, ()), *found})
         _refuse(result, sorted(parted, key=natural), reason, plan, deployed, allow_pause, early)
-    return given | parted
+    return names
 
 
 def _end_leftovers(
@@ -555,7 +553,6 @@ def _vacate(
 ) -> None:
     names = sorted({name for found in taken.values() for name in found})
     takers = sorted({name for found in taken.values() for new in found.values() for name in new})
-    result["vacate"] = {host: sorted(found) for host, found in sorted(taken.items())}
     result["pauses"][REASSIGNED] = names
     if allow_pause:
         result["notes"].append(f"Pause: {', '.join(names)} stop first, because {REASSIGNED}.")

@@ -243,6 +243,24 @@ def test_the_only_instance_over_several_hosts_needs_a_pause_for_that():
     assert found["beyond"] == {"d2": ["decode-0-1"]}
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_an_engine_that_stops_on_a_host_beyond_the_plan_leaves_the_router_before(seen):
+    """The process with the API runs on the replaced host, whose own play comes at the end. The other one gives its NPUs, or has died."""
+    old = plan({**FOUR, "decode": ["d1", "d2"]}, counts={"decode": 1}, decode=SPAN)
+    new = plan({**FOUR, "decode": ["d2", "d3"]}, old, counts={"decode": 1}, decode=SPAN)
+    names = {service["host"]: service["name"] for service in new["services"]}
+    before = {service["host"]: service["name"] for service in old["services"]}
+    units = {service["host"]: service["unit"] for service in old["services"]}
+    here = pending(new, d2={"down": [names["d2"]], "other": [units["d2"]] * seen}, d3={"down": [names["d3"]]})
+    found = steps(here, new, old, allow_pause=True)
+    assert found["beyond"] == {"d1": [before["d1"]]}
+    assert found["vacate"] == ({"d2": [before["d2"]]} if seen else {})
+    assert [engine["url"] for engine in found["withdrawn"]["engines"]] == urls(old, before["d1"])
+    assert found["withdrawn"]["pause"], "no other instance serves, so nobody waits"
+    routers_down = {**here, "p1": {**here["p1"], "down": ["router"]}}
+    assert steps(routers_down, new, old, allow_pause=True)["withdrawn"] == {}, "a router that does not run is not asked"
+
+
 def test_a_router_that_moves_is_announced_and_refused_while_it_runs():
     old = plan({"prefill": ["p1", "p2"], "decode": ["d1"], "front": ["p1"]}, inference_router={"group": "front"})
     new = plan(
