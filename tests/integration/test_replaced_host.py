@@ -182,3 +182,66 @@ def test_a_replacement_that_is_killed_and_undone_leaves_nothing_running(rack):
     assert rack.running("n3") == {} and not (rack.of("n3") / "deployments/inference/services/decode-1").exists()
     assert {name: rack.running(name) for name in ("n1", "n2")} == {name: begin[name] for name in ("n1", "n2")}
     assert after == [(pool, ADDRESSES[name]) for pool in ("decode", "prefill") for name in ("n1", "n2")]
+
+
+BLOCKS = {"inference_args": {"block-size": 64}}  # another KV cache
+
+
+def nothing_on_n3(rack):
+    """Neither a process nor a file of a service, and the engines of the other hosts behind the router."""
+    assert rack.running("n3") == {} and not (rack.of("n3") / "deployments/inference/services").exists()
+    assert members() == [(pool, ADDRESSES[name]) for pool in ("decode", "prefill") for name in ("n1", "n2")]
+    assert set(rack.running("n2")) == {"decode-1", "prefill-1"}
+
+
+def stopped_first(output):
+    """Processes of n3 would hold NPUs, and look for their peers: they stop before any of the plan starts."""
+    order = [
+        "Stop the services of hosts that the plan does not have",
+        "Start stopped services and restart changed ones",
+    ]
+    assert 0 < output.index(order[0]) < output.index(order[1])
+
+
+def test_a_way_back_with_a_pause_stops_what_a_killed_replacement_brought(rack):
+    """No recorded plan names the new host."""
+    rack.play("site")
+    rack.serve("n1", "n3")
+    killed_at = "Prove the engines with each of their peers"
+    rack.deploy(2, 2, fails=True, killed_at=killed_at, inference_allow_pause=True, **BLOCKS)
+    assert set(rack.running("n3")) == {"decode-1", "prefill-1"}, "else nothing had to be removed"
+    rack.serve("n1", "n2")
+    output = rack.play("rollback")
+    assert "Mode all: every service stops" in output, output[-3000:]
+    stopped_first(output)
+    nothing_on_n3(rack)
+
+
+@pytest.mark.parametrize("named", [["n1", "n2"], ["n1", "n2", "n3"]])
+def test_a_way_back_without_a_pause_removes_what_an_unverified_addition_brought(rack, named):
+    """Its engines leave the router and finish first. The inventory may name the new host still."""
+    rack.play("site")
+    rack.serve("n1", "n2", "n3")
+    rack.deploy(3, 3)
+    assert set(rack.running("n3")) == {"decode-2", "prefill-2"}
+    begin = rack.running("n1")
+    rack.serve(*named)
+    with load.Load(URL, "tiny", clients=2) as requests:
+        output = rack.play("rollback")
+    assert "Mode rolling: no pause." in output, output[-3000:]
+    nothing_lost(requests)
+    nothing_on_n3(rack)
+    assert rack.running("n1") == begin
+    lock = rack.of("n3") / "deployments/.inference.lock"
+    assert not lock.exists() or lock.read_text() == ""
+
+
+def test_an_upgrade_that_stops_everything_stops_what_an_unverified_addition_brought(rack):
+    rack.play("site")
+    rack.serve("n1", "n2", "n3")
+    rack.deploy(3, 3)
+    assert set(rack.running("n3")) == {"decode-2", "prefill-2"}
+    rack.serve("n1", "n2")
+    output = rack.play("upgrade", inference_upgrade_mode="all", **BLOCKS)
+    stopped_first(output)
+    nothing_on_n3(rack)
