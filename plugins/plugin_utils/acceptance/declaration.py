@@ -47,7 +47,7 @@ def _clean(value: t.Any, redactor: Redactor, name: str = "") -> t.Any:
         return {redactor.without_secrets(str(key)): _clean(item, redactor, str(key)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         before = [name, *(item if isinstance(item, str) and item.startswith("-") else name for item in value)]
-        return [_clean(item, redactor, word) for item, word in zip(value, before)]
+        return [_clean(item, redactor, word) for item, word in zip(value, before, strict=False)]
     pair = f"{name}: value"
     if value not in (None, "") and not isinstance(value, bool) and redactor.without_secrets(pair) != pair:
         return LEFT_OUT
