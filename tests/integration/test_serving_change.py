@@ -37,9 +37,9 @@ NOTHING = [{"name": "Nothing", "hosts": "{{ [] }}", "gather_facts": False, "task
 
 
 class Service:
-    """A deployment below one folder."""
+    """A deployment below one folder. ``router``: settings besides its ports; ``python``: that of an environment with the router's packages."""
 
-    def __init__(self, folder, python):
+    def __init__(self, folder, python, **router):
         self.folder, self.root = folder, folder / "root"
         book = folder / "ansible_collections/ascend/inference"
         for name in ("plugins", "playbooks"):
@@ -53,7 +53,7 @@ class Service:
             "inference_runtime": "supervisor",
             "inference_root": str(self.root),
             "inference_model": {"path": str(folder / "model"), "name": "tiny"},
-            "inference_router": {"port": PORT, "metrics_port": PORT + 1},
+            "inference_router": {"port": PORT, "metrics_port": PORT + 1, **router},
         }
         host = {
             "ansible_connection": "local",
@@ -73,11 +73,15 @@ class Service:
             {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "127.0.0.1"}}},
         )
         programs = {service["kind"]: pathlib.Path(service["argv"][0]) for service in plan["services"]}
+        for script in map(pathlib.Path, plan["software"]["router"]["files"]):
+            script.parent.mkdir(parents=True, exist_ok=True)
+            source = upstream_proxies.fetch(plan["software"]["router"]["source_release"], CACHE) / script.name
+            script.write_text(upstream_proxies.LOGGER if script.name == "logger.py" else source.read_text())
         engine = ROOT / "tests/simulator/engine_program.py"
         planted = f'case "$*" in *"$(cat {self.folder}/when)"*) SIMULATED_FAULTS="$(cat {self.folder}/faults)";; esac'
         faults = f"{planted}\nexport SIMULATED_FAULTS"
         self._script(programs["decode"], f'{faults}\nexec {sys.executable} {engine} "$@"')
-        self._script(programs["router"], f'exec {python.with_name("vllm-router")} "$@"')
+        self._script(programs["router"].with_name("vllm-router"), f'exec {python.with_name("vllm-router")} "$@"')
         self._script(programs["router"].with_name("python"), f'exec {python} "$@"')
 
     @staticmethod
