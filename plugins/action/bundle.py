@@ -129,8 +129,7 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
     wanted = contents(options["plan"], validated(options["hosts"]))
     if wanted.findings:
         return failed(wanted.findings, "The list of the bundle cannot be made. Nothing was fetched.")
-    if options["base"]:
-        read(options["base"])  # refuses a folder that is no bundle
+    base = read_with_digest(options["base"])[1] if options["base"] else ""  # refuses a folder that is no bundle
     known = known_items(options["path"], options["base"] or "")
     with tempfile.TemporaryDirectory() as folder:
         own, archives = with_ansible(options, wanted, folder)
@@ -161,7 +160,7 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
     platforms = {each.platform for each, _files in listing.environments if not each.controller}
     items += locks(listing, options["path"]) + items_of_images(listing.images, options["path"])
     held = {"images": [image.as_dict() for image in listing.images], "distributions": distributions(listing)}
-    head = {**options["head"], "missing": wanted.missing, **held}
+    head = {**options["head"], "missing": wanted.missing, **held, **({"base": base} if base else {})}
     changed = write(options["path"], manifest(head, items, platforms))
     if options["sign"] and (changed or not signature.exists(options["path"])):
         signature.sign(options["path"], options["sign"])

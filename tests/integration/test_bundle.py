@@ -263,6 +263,8 @@ def test_a_newer_bundle_leaves_out_what_the_older_one_has(bundle):
     folder, url, _run = bundle
     newer = made(folder, url, "newer", base=str(folder / "bundle"))
     assert newer.code == 0 and "fetched now: 0 files" in newer.output and not (folder / "newer" / "blobs").exists()
+    older = hashlib.sha256((folder / "bundle/manifest.json").read_bytes()).hexdigest()
+    assert json.loads((folder / "newer/manifest.json").read_text())["base"] == older
 
 
 @pytest.mark.long

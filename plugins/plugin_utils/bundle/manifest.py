@@ -36,6 +36,10 @@ KEYS = {
     "path": str,
 }
 WHY = "What is changed or incomplete must not reach a host: packages of CANN and of Python run code there."
+BASE = (
+    "this bundle has only what an older one lacks: copy it over a whole copy of the bundle whose manifest.json had the SHA-256 {}, or run the "
+    "playbook bundle without inference_bundle_base"
+)
 AGAIN = "copy the bundle again from the machine that made it, or run the playbook bundle there again"
 
 
@@ -177,21 +181,24 @@ def verify(folder: str, data: t.Mapping[str, t.Any], digest: str = "", sums: str
 
     ``digest``: of the manifest that was read; ``sums``: the text of SHA256SUMS whose signature was verified. Without them the files are read.
     """
+    base = data.get("base")
+    fix = BASE.format(base) if isinstance(base, str) and re.fullmatch(r"[0-9a-f]{64}", base) else AGAIN
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        found = [finding for finding in pool.map(lambda entry: _judge(folder, entry), data["items"]) if finding]
+        found = [finding for finding in pool.map(lambda entry: _judge(folder, entry, fix), data["items"]) if finding]
     return _sums(folder, data, digest or sha256_of(os.path.join(folder, MANIFEST)), sums) + found
 
 
-def _judge(folder: str, entry: t.Mapping[str, t.Any]) -> Finding | None:
+def _judge(folder: str, entry: t.Mapping[str, t.Any], absent: str) -> Finding | None:
+    """What is wrong with a file; ``absent`` is the fix if it is not there."""
     path, title = os.path.join(folder, entry["path"]), f"{entry['kind']} {entry['name']}"
     if entry["kind"] == "image":  # its parts have no names but digests
         title = f"image {entry['version']}, part {entry['name'][:12]}"
 
-    def finding(name: str, problem: str) -> Finding:
-        return Finding(title, name, problem, AGAIN, "error", "", WHY)
+    def finding(name: str, problem: str, fix: str = AGAIN) -> Finding:
+        return Finding(title, name, problem, fix, "error", "", WHY)
 
     if os.path.islink(path) or not os.path.isfile(path):
-        return finding("bundle_file_missing", f"{entry['path']} is missing in {folder}")
+        return finding("bundle_file_missing", f"{entry['path']} is missing in {folder}", absent)
     size = os.path.getsize(path)
     if size != entry["size"]:
         return finding("bundle_file_size", f"{entry['path']} has {size} bytes, and the manifest says {entry['size']}")

@@ -215,6 +215,18 @@ def test_damage_is_named(tmp_path, kind, damage):
     assert (finding.id, finding.path) == (finding_id, title) and place in finding.problem
 
 
+def test_a_delta_over_another_bundle_names_the_one_that_it_belongs_to(bundle):
+    folder, path = bundle
+    entries = read(str(folder))["items"]
+    write(str(folder), manifest({"base": "1" * 64}, entries, [A3]))
+    assert ids(folder) == []
+    path.unlink()
+    (finding,) = verify(str(folder), read(str(folder)))
+    assert finding.id == "bundle_file_missing" and "had the SHA-256 " + "1" * 64 in finding.fix
+    write(str(folder), manifest({"base": ["a"]}, entries, [A3]))
+    assert "SHA-256" not in verify(str(folder), read(str(folder)))[0].fix
+
+
 def test_two_files_that_were_swapped_are_both_named(tmp_path):
     bodies = {"a.whl": b"first", "b.whl": b"other"}
     entries = []
