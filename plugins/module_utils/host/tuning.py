@@ -231,6 +231,7 @@ class Tuning:
         place = self._inside(self.record_path)
         if not os.path.exists(place):
             return {part: {} for part in PARTS}
+        self._require_trust(place)
         try:
             found = json.loads(_read(place))
             if found["version"] != VERSION:
@@ -241,6 +242,19 @@ class Tuning:
                 f"{self.record_path} is damaged ({error}), so the old values are not known. "
                 "Fix: remove it; the settings that are active now count as the old ones then"
             ) from error
+
+    def _require_trust(self, place):
+        """Root writes what the record says to the paths that it names, so nobody else may write it or its folder."""
+        descriptor = os.open(os.path.dirname(place), tree.FLAGS)
+        try:
+            folder, entry = os.fstat(descriptor), tree.look(descriptor, os.path.basename(place))
+        finally:
+            os.close(descriptor)
+        if not tree.trusted(entry) or folder.st_uid not in (0, os.geteuid()) or folder.st_mode & 0o022:
+            raise ToolError(
+                f"{self.record_path} or its folder can be written by others than root, so its old values are not trusted. "
+                "Nothing was changed. Fix: compare it with the host, then correct its owner and mode (root, 0600), or remove it"
+            )
 
     def _store(self, record):
         text = (

@@ -110,7 +110,7 @@ def read_with_digest(folder: str, sha256: str = "") -> tuple[dict[str, t.Any], s
     except OSError as error:
         raise BundleError(
             f"{folder} is no bundle: {MANIFEST} cannot be read ({error.strerror}). Fix: set inference_bundle to the folder that the "
-            "playbook bundle made, on the controller"
+            "playbook bundle made, on the controller; if it was carried in volumes, join all of them in their order"
         ) from error
     except BundleError:
         raise

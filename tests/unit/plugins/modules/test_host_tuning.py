@@ -10,6 +10,8 @@ import os
 import subprocess
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.host.tuning import Tuning
+from ansible_collections.ascend.inference.plugins.module_utils.tools.errors import ToolError
 from ansible_collections.ascend.inference.plugins.modules import host_tuning
 
 SYSCTL = {"vm.swappiness": "1", "kernel.numa_balancing": "0"}
@@ -135,6 +137,29 @@ def test_a_damaged_record_is_an_error_before_anything_changes(tune, root):
     before = content(root)
     found = tune()
     assert found["failed"] and "damaged" in found["msg"] and content(root) == before
+
+
+@pytest.mark.parametrize("path", [RECORD, os.path.dirname(RECORD)], ids=["file", "folder"])
+def test_a_record_that_others_can_write_sets_nothing(tune, root, path):
+    tune(sysctl={"vm.swappiness": "1"})
+    os.chmod(str(root / path), 0o777)
+    before = content(root)
+    found = tune()
+    assert found["failed"] and "not trusted" in found["msg"] and content(root) == before
+
+
+def test_settings_go_back_after_one_of_them_could_not_be_set(tune, root, monkeypatch):
+    real = Tuning._write
+
+    def refused(self, place, value):
+        if place.endswith("swappiness"):
+            raise ToolError("/proc/sys/vm/swappiness cannot be set")
+        real(self, place, value)
+
+    monkeypatch.setattr(Tuning, "_write", refused)
+    assert tune(sysctl=SYSCTL)["failed"] and content(root)["proc/sys/kernel/numa_balancing"] == "0\n"
+    monkeypatch.setattr(Tuning, "_write", real)
+    assert not tune()["failed"] and content(root) == START
 
 
 NPUS = {"0000:c1:00.0": (812, 813), "0000:01:00.0": (900, 901)}
