@@ -170,4 +170,4 @@ def test_hosts_change_one_after_the_other_and_a_running_engine_prevents_all(site
         f"10.30.0.{number}" for number in range(10, 16)
     ]
     assert {device["gateway"] for name in HOSTS for device in site.devices(name)} == {"10.30.0.1"}
-    assert run.output.count("PLAY [Apply]") == 2, "one host at a time"
+    assert run.output.count("PLAY [Apply the settings]") == 2, "one host at a time"
