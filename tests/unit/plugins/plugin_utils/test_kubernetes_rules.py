@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import objects, plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import objects, plan, words
 
 NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
 WIDE = {"kubernetes__workload": "native", "pools__decode__data_parallel_size": 32}
@@ -125,3 +126,24 @@ def test_a_name_with_a_slash_is_a_finding_and_not_a_traceback():
 )
 def test_a_pool_whose_pods_are_all_alike_is_right(changes):
     assert "K8S-UNIFORM" not in {finding["id"] for finding in plan(**changes)["findings"]}
+
+
+def test_a_packaged_router_on_a_host_of_the_inventory_needs_no_image_for_pods():
+    """The host installs the package, or runs the image of its own container."""
+    gateway = {"gw": {"groups": ["router"], "variables": {"ansible_host": "10.0.0.9"}}}
+    changes = {"kubernetes__router": {"mode": "host"}, "router__flavour": "vllm_router"}
+    planned = launch_plan(words(**changes), gateway)
+    assert [host["name"] for host in planned["kubernetes"]["router"]["hosts"]] == ["gw"]
+    assert objects(planned, "Deployment") == [] and planned["kubernetes"]["router"]["service"] == ""
+    ids = {finding["id"] for finding in planned["findings"]}
+    assert not ids & {"K8S-ROUTER-IMAGE", "K8S-ROUTER-HOST"}
+
+
+def test_a_packaged_router_in_a_pod_runs_its_own_image_and_the_engines_theirs():
+    own = {"router__flavour": "vllm_router", "kubernetes__router": {"image": "example.com/router:1"}}
+    planned = plan(**own)
+    (router,) = objects(planned, "Deployment")
+    assert router["spec"]["template"]["spec"]["containers"][0]["image"] == "example.com/router:1"
+    assert {role["image"] for role in planned["kubernetes"]["roles"].values()} == {
+        "quay.io/ascend/vllm-ascend:v0.13.0-a3"
+    }
