@@ -131,6 +131,12 @@ class Fake:
         request = urllib.request.Request(self.url + path, json.dumps(body).encode(), method="POST")
         urllib.request.urlopen(request, timeout=60).close()
 
+    def patch(self, path, body):
+        """Change an object."""
+        headers = {"Content-Type": "application/merge-patch+json"}
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), headers, method="PATCH")
+        urllib.request.urlopen(request, timeout=60).close()
+
     def delete(self, path):
         """Remove an object."""
         request = urllib.request.Request(self.url + path, method="DELETE")

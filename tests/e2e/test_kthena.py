@@ -52,9 +52,13 @@ PLAY = """
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A cluster with two nodes of 16 NPUs and one of none, and engines where its pods are."""
+    """A cluster with three nodes of 16 NPUs and one of none, and engines where its pods are.
+
+    kthena-router has one port for both roles, so each of three instances needs a node of its own.
+    """
     network = f"127.{20 + os.getpid() % 200}.{os.getpid() // 200 % 250 + 1}"
-    arguments = [*cluster_of.crds(), *NODES, "--node", "control", "--pod-network", network]
+    nodes = [*NODES, "--node", "node3=huawei.com/ascend-1980:16", "--node", "control"]
+    arguments = [*cluster_of.crds(), *nodes, "--pod-network", network]
     started = cluster_of.Fake(tmp_path, *arguments, model="ds_r1")
     yield started
     started.stop()
@@ -96,6 +100,24 @@ def replaced_pod_is_followed(cluster):
     assert len(cluster.engines()) == 3
 
 
+def lost_node_is_followed(cluster):
+    """A node with a decode pod dies under load: the other one serves. When the node is back, empty, its pod is made again."""
+    pods = {item["metadata"]["name"]: item for item in cluster.get(CORE + "pods")["items"]}
+    places = {name: pods[name]["spec"]["nodeName"] for name in pods}
+    (prefill,) = (places[name] for name in places if "-prefill-" in name)
+    lost = next(name for name in places if "-decode-" in name and places[name] != prefill)
+    node, uid = "/api/v1/nodes/" + places[lost], pods[lost]["metadata"]["uid"]
+    before = cluster.get(node)
+    cluster.patch(node + "/status", {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})
+    answers = [cluster.ask("ds_r1") for dummy in range(60)]
+    assert answers.count(200) >= 59, answers
+    assert cluster.engines()[lost] == uid, "the cluster does not know whether it still runs"
+    cluster.delete(node)
+    cluster.post("/api/v1/nodes", {**before, "metadata": {"name": places[lost]}})
+    cluster.wait(lambda: uid not in cluster.engines().values() and len(cluster.addresses()) == 5)
+    assert len(cluster.engines()) == 3
+
+
 def of_role(pods, role):
     """Those pods of one role."""
     return {name: pods[name] for name in pods if f"-{role}-" in name}
@@ -131,6 +153,7 @@ def test_the_whole_cycle(cluster):
     assert "decode-1 rank 0" in output, "the proxy does not know the new pod"
     image = cluster.images()
     replaced_pod_is_followed(cluster)
+    lost_node_is_followed(cluster)
     second = cluster.engines()
 
     output = cluster.play("deploy", *LOUD, change=broken_decode, good=False, kthena_stuck_timeout=1)

@@ -59,11 +59,11 @@ def _item(item, name, fields):
     return dict(json.loads(name[2:]), **_owned(item, fields)) if name.startswith("k:") else item
 
 
-def _common(value, other):
-    """The part of a value that is also in ``other``; lists are one value."""
-    if not isinstance(value, dict) or not isinstance(other, dict):
+def _common(value, other, name=""):
+    """The part of a value that is also in ``other``; lists and selectors are one value."""
+    if not isinstance(value, dict) or not isinstance(other, dict) or name in ("selector", "podSelector"):
         return value
-    return {name: _common(value[name], other[name]) for name in other if name in value}
+    return {name: _common(value[name], other[name], name) for name in other if name in value}
 
 
 def _united(first, second):

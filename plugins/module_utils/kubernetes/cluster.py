@@ -14,6 +14,7 @@ from .kinds import KINDS, REVIEW, path_of
 FIELD_MANAGER = "ascend-inference"
 LOG_LINES, LOG_BYTES = 15, 4000
 ATTEMPTS = 3  # of a request that the server is unable to answer at the moment
+TAKEN = "Fix: set these fields in the inventory as they are, or run with kthena_force_conflicts=true to set them back"
 AWAY = 60  # seconds for which a server that has answered before may be away, as while it restarts
 
 
@@ -100,7 +101,12 @@ class Cluster:
         query = {"fieldManager": FIELD_MANAGER}
         if self.force if force is None else force:
             query["force"] = "true"
-        return self._write("patch", self._path(manifest), query, manifest, dry, APPLY)
+        try:
+            return self._write("patch", self._path(manifest), query, manifest, dry, APPLY)
+        except Refused as error:
+            if error.code != 409 or not str(error).startswith("Apply failed with"):
+                raise
+            raise Refused(409, error.reason, f"{error}. {TAKEN}") from error
 
     def create(self, manifest, dry=False):
         """Create an object."""

@@ -11,7 +11,7 @@ from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
 from .manifests import objects, pods, secret
 from .names import COMPONENT, address, label
-from .ownership import stale
+from .ownership import is_managed, stale
 from .preflight import problems, report
 from .readiness import (
     alive,
@@ -172,7 +172,12 @@ class Deployment:
 
     def _put(self, manifest, dry=False):
         """Apply."""
-        return self.cluster.apply(manifest, dry, True if self._is_shared(manifest) else None)
+        takes = self._takes(manifest, self.state.live.get(address(manifest)))
+        return self.cluster.apply(manifest, dry, True if takes else None)
+
+    def _takes(self, manifest, live):
+        """Whether fields of others are written over: also those of an object that is taken over, whoever has set them."""
+        return self._is_shared(manifest) or (bool(live) and not is_managed(self.plan, live))
 
     def _is_shared(self, manifest):
         """The list of roles is one field for the server: whoever scales one owns it, so what was read is written over it."""
@@ -231,12 +236,12 @@ class Deployment:
         if before is None:
             self.cluster.delete(manifest)
             return
-        is_shared = self._is_shared(manifest)
-        found = earlier(before, manifest, FIELD_MANAGER, is_shared or self.cluster.force)
-        if is_shared:
+        takes = self._takes(manifest, before)
+        found = earlier(before, manifest, FIELD_MANAGER, takes or self.cluster.force)
+        if self._is_shared(manifest):
             live = self.cluster.get(manifest["kind"], manifest["metadata"]["name"])
             found = scaled(dict(self.plan, objects=[found]), {address(manifest): live})["objects"][0]
-        self.cluster.apply(found, force=is_shared)
+        self.cluster.apply(found, force=takes)
 
     def _prune(self):
         """Remove what is no longer planned, but no ConfigMap that a pod of another revision still needs."""

@@ -86,9 +86,10 @@ def state_of(pod):
     for container in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
         found += _container(container)
     if _is_abandoned(status):
-        found.append(
-            "its node does not report: kubectl describe node {}".format(pod["spec"].get("nodeName", "")).rstrip()
-        )
+        node = pod["spec"].get("nodeName", "")
+        found.append(f"its node does not report: kubectl describe node {node}".rstrip())
+        if pod["metadata"].get("deletionTimestamp"):
+            found.append(f"it stays until the node is back, or gone: kubectl delete node {node}")
     return ", ".join(found)
 
 

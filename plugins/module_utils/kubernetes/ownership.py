@@ -30,7 +30,7 @@ def stale(plan, live, keep=True):
     """Objects of the deployment that the plan does not have (any more), in the order in which they may go.
 
     With ``keep`` the Secret and the record of verified plans stay; without it everything of the deployment goes. What a controller
-    has made, with labels that it copies, goes with its owner.
+    has made, with labels that it copies, goes with its owner; what is being removed waits for its finalizers only.
     """
     kept = set()
     if keep:
@@ -39,5 +39,5 @@ def stale(plan, live, keep=True):
             "Secret/{}".format(plan["kubernetes"]["secrets"]["name"]),
         }
     mine = [item for item in live if is_managed(plan, item) and address(item) not in kept and item["kind"] in OWN]
-    mine = [item for item in mine if not item["metadata"].get("ownerReferences")]
+    mine = [item for item in mine if not {"ownerReferences", "deletionTimestamp"} & set(item["metadata"])]
     return sorted(mine, key=lambda item: (OWN.index(item["kind"]), natural(item["metadata"]["name"])))

@@ -218,11 +218,12 @@ def write(cluster, plan, adopt=False):
         raise KubernetesProblem(
             "The cluster runs another plan than the one that is to be recorded as verified. Deploy it first."
         )
-    if kept and not adopt and foreign(plan, [kept]):
+    is_foreign = bool(kept and foreign(plan, [kept]))
+    if is_foreign and not adopt:
         raise KubernetesProblem(
             f"ConfigMap/{record_name(plan)} was not made by this collection, so the plan was not recorded. "
             "Choose another inference_deployment, or set kthena_adopt to take it over."
         )
     data = record_verified(kept, plan)
-    cluster.apply(record(plan, data))
+    cluster.apply(record(plan, data), force=is_foreign or None)
     return not kept or data != (kept.get("data") or {})

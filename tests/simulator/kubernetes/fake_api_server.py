@@ -184,12 +184,10 @@ class Api:
         if kind == "Pod":
             found += fake_pods.problems(thing.get("spec", {}))
             fake_pods.within_quota(self.store, thing["metadata"].get("namespace", ""), thing)
-        if kind == "ConfigMap" and (old or {}).get("immutable") and thing.get("data") != old.get("data"):
-            found.append("data: Forbidden: field is immutable when `immutable` is set")
-        found += fake_shapes.problems(thing)
+        fake_shapes.default(thing)
+        found += fake_shapes.problems(thing) + fake_shapes.frozen(thing, old or {})
         if kind == "Service":
             thing["spec"].setdefault("clusterIP", f"10.96.0.{len(self.store.list('services')) + 10}")
-            thing["spec"].setdefault("type", "ClusterIP")
         if found:
             raise Refused(422, "Invalid", f'The {kind} "{name}" is invalid: {"; ".join(found)}')
 
@@ -299,7 +297,10 @@ class Handler(BaseHTTPRequestHandler):
         plural, kind, spaced = self.api.row(version, rest[0])
         name = rest[1] if len(rest) > 1 else ""
         if namespace and verb in ("create", "patch"):
-            self.api.store.get("namespaces", "", namespace)
+            around = self.api.store.get("namespaces", "", namespace)
+            if "deletionTimestamp" in around["metadata"] and not self.api.exists(plural, namespace, name):
+                text = f'{plural} "{name or (body or {})["metadata"]["name"]}" is forbidden: unable to create new content in '
+                raise Refused(403, "Forbidden", f"{text}namespace {namespace} because it is being terminated")
         dry = "All" in query.get("dryRun", []) or (body or {}).get("dryRun") == ["All"]
         needed = ["list" if verb == "get" and not name else verb]
         if verb == "patch" and not self.api.exists(plural, namespace, name):
@@ -320,6 +321,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.watch(plural, namespace, matcher(query), query)
         found = store.list(plural, namespace or None, matcher(query))
         items = [store.managed(plural, item["metadata"].get("namespace", ""), item) for item in found]
+        if version in PLAIN:  # items of built-in kinds do not say what they are
+            items = [{key: item[key] for key in item if key not in ("apiVersion", "kind")} for item in items]
         head = {"resourceVersion": str(store.version)}
         return self.answer(200, {"kind": kind + "List", "apiVersion": version, "metadata": head, "items": items})
 
@@ -366,8 +369,16 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(201, dict(body, status={"allowed": holds}))
         if kind == "Pod":
             fake_pods.decoded(body, query.get("fieldValidation") == ["Strict"])
+        given = copy.deepcopy(body)
         self.api.judge(body, None)
-        self.answer(201, self.api.store.create(plural, namespace, body, dry))
+        made = self.api.store.create(plural, namespace, body, dry)
+        if not dry:
+            self.api.store.updated(plural, namespace, None, given, self.manager(query))
+        self.answer(201, made)
+
+    def manager(self, query):
+        """The name of the user's field manager: as given, else the program's."""
+        return query.get("fieldManager", [self.headers.get("User-Agent", "unknown").split("/")[0]])[0]
 
     def on_patch(self, version, plural, kind, namespace, name, query, body, dry):
         """Server-side apply or a merge patch; a custom resource does not support a strategic merge patch."""
@@ -382,25 +393,39 @@ class Handler(BaseHTTPRequestHandler):
         if "strategic" in form and kind in self.api.schemas:
             raise Refused(415, "UnsupportedMediaType", "the body of the request was in an unknown format")
         old = store.get(plural, namespace, name)
-        thing = merge_patch(copy.deepcopy(old), body)
+        if urlsplit(self.path).path.endswith(f"/{name}/status"):
+            store.set_status(plural, namespace, name, merge_patch(old.get("status") or {}, body["status"]))
+            return self.answer(200, store.get(plural, namespace, name))
+        return self.change(plural, namespace, merge_patch(copy.deepcopy(old), body), old, query, dry)
+
+    def change(self, plural, namespace, thing, old, query, dry):
+        """Write another content of an object, unless somebody has since the client read it."""
+        version = thing["metadata"].get("resourceVersion")
+        if version and version != old["metadata"]["resourceVersion"]:
+            text = (
+                f'Operation cannot be fulfilled on {plural} "{old["metadata"]["name"]}": the object has been modified; '
+            )
+            raise Refused(409, "Conflict", text + "please apply your changes to the latest version and try again")
         self.api.judge(thing, old)
-        return self.answer(200, store.replace(plural, namespace, thing, dry))
+        result = self.api.store.replace(plural, namespace, thing, dry)
+        if not dry:
+            self.api.store.updated(plural, namespace, old, result, self.manager(query))
+        return self.answer(200, result)
 
     def on_update(self, version, plural, kind, namespace, name, query, body, dry):
         """Replace an object."""
         old = self.api.store.get(plural, namespace, name)
-        self.api.judge(body, old)
-        self.answer(200, self.api.store.replace(plural, namespace, body, dry))
+        self.change(plural, namespace, body, old, query, dry)
 
     def on_delete(self, version, plural, kind, namespace, name, query, body, dry):
-        """Remove an object; a pod ends later, and in the foreground a ModelServing stays until its pods are gone."""
+        """Remove an object; a pod ends later, one with finalizers when they go, in the foreground a ModelServing when its pods are gone."""
         store = self.api.store
         thing = store.get(plural, namespace, name)
         policy = (body or {}).get("propagationPolicy") or query.get("propagationPolicy", ["Background"])[0]
         if not dry and kind == "ModelServing" and policy == "Foreground":
             thing["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["foregroundDeletion"])
             store.replace(plural, namespace, thing)
-        elif not dry and kind == "Pod":
+        elif not dry and (kind == "Pod" or thing["metadata"].get("finalizers")):
             thing["metadata"].setdefault("deletionTimestamp", now())
             store.replace(plural, namespace, thing)
         elif not dry:

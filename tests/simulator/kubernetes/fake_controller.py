@@ -17,6 +17,8 @@ from fake_store import Refused, now
 
 PREFIX = "modelserving.volcano.sh/"
 LEADER = "leaderworkerset.sigs.k8s.io/"
+UNNOTICED = 4  # steps, as the 40 s until a node that does not report counts as lost
+TOLERATED = 15  # steps, as the 300 s that a pod stays on a node that does not report
 WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
 
 
@@ -42,6 +44,7 @@ class Controller(threading.Thread):
             for serving in self.store.list("modelservings"):
                 self.serve(serving)
             self.orphans()
+            self.nodes()
             self.pods()
             self.quotas()
             self.lead()
@@ -251,19 +254,87 @@ class Controller(threading.Thread):
             pod["metadata"]["deletionTimestamp"] = now()
             self.store.replace("pods", pod["metadata"]["namespace"], pod)
 
+    def nodes(self):
+        """Pods of a node that does not report are not ready, and end after the time that they tolerate it; they stay until it is back or gone."""
+        names = {item["metadata"]["name"] for item in self.store.list("nodes")}
+        dead = {item["metadata"]["name"] for item in self.store.list("nodes") if not reports(item)}
+        for pod in self.store.list("pods"):
+            memory = self.seen.setdefault(pod["metadata"]["uid"], {"age": 0, "going": 0})
+            if pod["spec"].get("nodeName") not in dead or fake_pods.has_ended(pod):
+                if pod["spec"].get("nodeName") in names and memory.pop("lost", 0):
+                    self.set_ready(pod, all(each["ready"] for each in pod["status"].get("containerStatuses", [])))
+                continue
+            memory["lost"] = memory.get("lost", 0) + 1
+            if ready(pod) and memory["lost"] > UNNOTICED:
+                self.set_ready(pod, False)
+            if memory["lost"] > TOLERATED:
+                self.terminate(self.store.get("pods", pod["metadata"]["namespace"], pod["metadata"]["name"]))
+
+    def set_ready(self, pod, holds):
+        """What the node controller changes: the containers' states stay as the node said last."""
+        said = [{"type": "Ready", "status": "True" if holds else "False", "lastTransitionTime": now()}]
+        status = dict(pod.get("status") or {}, conditions=said)
+        self.store.set_status("pods", pod["metadata"]["namespace"], pod["metadata"]["name"], status)
+
     def pods(self):
-        """Pods become ready a few steps after their creation, unless their image is broken."""
+        """Pods get a node and become ready a few steps after their creation, unless their image is broken."""
+        names = {item["metadata"]["name"] for item in self.store.list("nodes")}
         for pod in self.store.list("pods"):
             head = pod["metadata"]
             memory = self.seen.setdefault(head["uid"], {"age": 0, "going": 0})
+            node = pod["spec"].get("nodeName", "")
+            if (
+                node and node not in names and "lost" in memory
+            ):  # whose node is gone: the garbage collector removes them
+                self.store.remove("pods", head["namespace"], head["name"])
+                continue
             if head.get("deletionTimestamp"):
-                memory["going"] += 1
+                memory["going"] += "lost" not in memory
                 if memory["going"] > 2:
                     self.store.remove("pods", head["namespace"], head["name"])
                 continue
+            if "lost" in memory:
+                continue
+            if names and not node and not fake_pods.has_ended(pod) and not self.schedule(pod):
+                continue
             memory["age"] += 1
             if memory["age"] == 4 and not fake_pods.has_ended(pod):
+                pod = self.store.get("pods", head["namespace"], head["name"])
                 self.store.set_status("pods", head["namespace"], head["name"], self.started(pod))
+
+    def schedule(self, pod):
+        """Put a pod on a node that is up and has room for its devices and ports; returns whether there is one."""
+        head, spec = pod["metadata"], pod["spec"]
+        fitting = [item for item in self.store.list("nodes") if is_up(item) and self.has_room(item, spec)]
+        if fitting:
+            held = {name: len(self.on(name)) for name in (item["metadata"]["name"] for item in fitting)}
+            spec["nodeName"] = min(held, key=lambda name: (held[name], name))
+            self.store.replace("pods", head["namespace"], pod)
+            return True
+        text = f"0/{len(self.store.list('nodes'))} nodes are available: insufficient devices or free ports."
+        refused = condition("PodScheduled", False, "Unschedulable")
+        if not (pod.get("status") or {}).get("conditions"):
+            status = dict(pod.get("status") or {}, conditions=[dict(refused, message=text)])
+            self.store.set_status("pods", head["namespace"], head["name"], status)
+        return False
+
+    def on(self, node):
+        """The pods of a node that hold something of it."""
+        return [
+            pod
+            for pod in self.store.list("pods")
+            if pod["spec"].get("nodeName") == node and not fake_pods.has_ended(pod)
+        ]
+
+    def has_room(self, node, spec):
+        """Whether a node has the devices, and free ports, for a pod."""
+        there, offer = self.on(node["metadata"]["name"]), (node.get("status") or {}).get("allocatable", {})
+        wanted = fake_pods.devices(spec)
+        for name in wanted:
+            used = sum(fake_pods.devices(pod["spec"]).get(name, 0) for pod in there)
+            if used + wanted[name] > fake_pods.amount(offer.get(name, 0)):
+                return False
+        return not fake_pods.node_ports(spec) & {port for pod in there for port in fake_pods.node_ports(pod["spec"])}
 
     def started(self, pod):
         """The status of a pod that has run for a while."""
@@ -442,6 +513,17 @@ class Controller(threading.Thread):
 def label(thing, name):
     """One of Kthena's labels."""
     return thing["metadata"].get("labels", {}).get(PREFIX + name, "")
+
+
+def reports(node):
+    """Whether a node says that it is ready."""
+    conditions = (node.get("status") or {}).get("conditions", [])
+    return [item["status"] for item in conditions if item["type"] == "Ready"] == ["True"]
+
+
+def is_up(node):
+    """Whether it takes pods, too."""
+    return reports(node) and not (node.get("spec") or {}).get("unschedulable")
 
 
 def ordinal(name):

@@ -34,12 +34,12 @@ class Api:
     """Reads from the fake API server."""
 
     def __init__(self, url, namespace):
-        self.base = f"{url}/api/v1/namespaces/{namespace}/"
+        self.base, self.all = f"{url}/api/v1/namespaces/{namespace}/", f"{url}/api/v1/"
 
-    def get(self, path):
+    def get(self, path, base=""):
         """Objects of the server, or an empty result."""
         try:
-            with urllib.request.urlopen(self.base + path, timeout=30) as answer:
+            with urllib.request.urlopen((base or self.base) + path, timeout=30) as answer:
                 return json.load(answer)
         except (OSError, urllib.error.HTTPError):
             return {}
@@ -54,10 +54,18 @@ class Api:
                 found.append(item)
         return found
 
+    def running(self):
+        """Those whose nodes run; the others stay in the DNS until the cluster notices."""
+        dead = set()
+        for item in self.get("nodes", self.all).get("items", []):
+            if any(each["type"] == "Ready" and each["status"] != "True" for each in item["status"]["conditions"]):
+                dead.add(item["metadata"]["name"])
+        return [item for item in self.ready() if item["spec"].get("nodeName") not in dead]
+
     def pods(self):
-        """Ready pods of engines: {uid: (name, role, address, port)}."""
+        """Running pods of engines: {uid: (name, role, address, port)}."""
         found = {}
-        for item in self.ready():
+        for item in self.running():
             head = item["metadata"]
             container = item["spec"]["containers"][0]
             for port in container.get("ports", []):
@@ -85,7 +93,7 @@ class RouterPod:
 
     def step(self):
         """Restart it when the pod mounts another ConfigMap."""
-        pods = [item for item in self.api.ready() if item["metadata"]["labels"].get(COMPONENT) == "router"]
+        pods = [item for item in self.api.running() if item["metadata"]["labels"].get(COMPONENT) == "router"]
         volumes = max(pods, key=lambda item: item["metadata"]["creationTimestamp"])["spec"]["volumes"] if pods else []
         name = next((item["configMap"]["name"] for item in volumes if "configMap" in item), "")
         if name == self.name:

@@ -107,6 +107,23 @@ def amount(text):
     return float(text)
 
 
+def devices(spec):
+    """``{resource: number}`` of the devices of a pod's containers."""
+    found = {}
+    for container in spec.get("containers", []):
+        for name, value in ((container.get("resources") or {}).get("limits") or {}).items():
+            if "/" in name:
+                found[name] = found.get(name, 0) + amount(value)
+    return found
+
+
+def node_ports(spec):
+    """Ports of its node that a pod takes."""
+    ports = [port for container in spec.get("containers", []) for port in container.get("ports", [])]
+    key = "containerPort" if spec.get("hostNetwork") else "hostPort"
+    return {port[key] for port in ports if port.get(key)}
+
+
 def uses(pod):
     """What a pod counts for in a quota: ``{"requests.cpu": 4.0}``."""
     found = {"pods": 1.0}

@@ -49,7 +49,14 @@ MONITOR = record(
     jobLabel=TEXT,
 )
 ATTRIBUTES = record(namespace=TEXT, verb=TEXT, group=TEXT, resource=TEXT, name=TEXT, subresource=TEXT, version=TEXT)
+BUDGET = record(
+    selector=SELECTOR,
+    minAvailable=EITHER,
+    maxUnavailable=EITHER,
+    unhealthyPodEvictionPolicy={"type": "string", "enum": ["IfHealthyBudget", "AlwaysAllow"]},
+)
 BUILT_IN = {
+    "PodDisruptionBudget": record("spec", spec=BUDGET),
     "NetworkPolicy": record("spec", spec=POLICY),
     "SelfSubjectAccessReview": record("spec", spec=record(resourceAttributes=ATTRIBUTES)),
 }
@@ -99,7 +106,87 @@ CRDS = [
 def problems(thing):
     """What a server or a webhook refuses beyond the shape."""
     known = {"NetworkPolicy": policy_problems, "Deployment": deployment_problems, "LeaderWorkerSet": set_problems}
+    known.update(PodDisruptionBudget=budget_problems, Service=service_problems)
     return known[thing["kind"]](thing) if thing.get("kind") in known else []
+
+
+def budget_problems(thing):
+    """Both numbers at once."""
+    both = {"minAvailable", "maxUnavailable"} <= set(thing["spec"])
+    return ["spec: Invalid value: minAvailable and maxUnavailable cannot be both set"] if both else []
+
+
+def service_problems(thing):
+    """A port of nodes without such a Service, and no port."""
+    spec, found = thing["spec"], []
+    if not spec.get("ports") and spec.get("clusterIP") != "None":
+        found.append("spec.ports: Required value")
+    for number, port in enumerate(spec.get("ports", [])):
+        if port.get("nodePort") and spec.get("type") == "ClusterIP":
+            found.append(f"spec.ports[{number}].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'")
+    return found
+
+
+def frozen(thing, old):
+    """What a change of an object may not change."""
+    spec, was, kind = thing.get("spec") or {}, old.get("spec") or {}, thing.get("kind")
+    if kind == "Deployment" and was and spec.get("selector") != was.get("selector"):
+        return [f"spec.selector: Invalid value: {spec.get('selector')}: field is immutable"]
+    if kind == "Service" and was.get("clusterIP") and spec.get("clusterIP", was["clusterIP"]) != was["clusterIP"]:
+        return ["spec.clusterIPs[0]: Invalid value: may not change once set"]
+    if kind in ("ConfigMap", "Secret") and old.get("immutable"):
+        keys = [key for key in ("immutable", "data", "binaryData") if thing.get(key) != old.get(key)]
+        return [f"{key}: Forbidden: field is immutable when `immutable` is set" for key in keys]
+    return []
+
+
+PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+CONTAINER = {"resources": {}, "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+POD = {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30}
+POD.update(schedulerName="default-scheduler", securityContext={})
+ROLLING_UPDATE = {"maxSurge": "25%", "maxUnavailable": "25%"}
+
+
+def default(thing):
+    """Fields that a server fills in; they belong to no manager, and an apply without them leaves them."""
+    spec = thing.get("spec") or {}
+    if thing.get("kind") == "Deployment":
+        fill(spec, replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600, strategy={})
+        fill(spec["strategy"], type="RollingUpdate")
+        if spec["strategy"]["type"] == "RollingUpdate":
+            fill(spec["strategy"], rollingUpdate={})
+            fill(spec["strategy"]["rollingUpdate"], **ROLLING_UPDATE)
+        default_pod(spec.get("template", {}).get("spec", {}))
+    if thing.get("kind") == "Service":
+        fill(spec, type="ClusterIP", sessionAffinity="None", internalTrafficPolicy="Cluster")
+        for port in spec.get("ports", []):
+            fill(port, protocol="TCP", targetPort=port.get("port"))
+
+
+def default_pod(spec):
+    """The same of a pod."""
+    fill(spec, **POD)
+    for container in spec.get("containers", []):
+        tag = str(container.get("image", "")).rpartition("/")[2].partition(":")[2]
+        fill(container, imagePullPolicy="IfNotPresent" if tag not in ("", "latest") else "Always", **CONTAINER)
+        for port in container.get("ports", []):
+            fill(port, protocol="TCP")
+        for name in ("readinessProbe", "livenessProbe", "startupProbe"):
+            if name in container:
+                fill(container[name], **PROBE)
+    for volume in spec.get("volumes", []):
+        if "hostPath" in volume:
+            fill(volume["hostPath"], type="")
+        for kind in ("configMap", "secret"):
+            if kind in volume:
+                fill(volume[kind], defaultMode=420)
+
+
+def fill(record_, **values):
+    """Set what is not set."""
+    for name, value in values.items():
+        if record_.get(name) is None:
+            record_[name] = dict(value) if isinstance(value, dict) else value
 
 
 def deployment_problems(thing):

@@ -10,7 +10,12 @@ import threading
 import time
 import uuid
 
-GENERATED = ("ModelServing", "Deployment", "LeaderWorkerSet")
+import fake_fields
+
+GENERATED = ("ModelServing", "Deployment", "LeaderWorkerSet", "AutoscalingPolicy", "ModelServer", "ModelRoute")
+GENERATED += ("NetworkPolicy", "PodDisruptionBudget", "PodMonitor")
+SERVERS = ("uid", "creationTimestamp", "generation", "resourceVersion", "managedFields", "deletionTimestamp")
+UPDATE = "update:"  # before the name of a manager that did not apply
 
 
 class Refused(Exception):
@@ -128,39 +133,69 @@ class Store:
         """Server-side apply: fields that the manager no longer sets are removed; fields of other managers stay or cause a conflict."""
         with self.lock:
             key = (plural, namespace, thing["metadata"]["name"])
-            applied, thing = thing, copy.deepcopy(thing)  # the manager does not own fields that the server fills in
-            others = {name: value for name, value in self.applied.get(key, {}).items() if name != manager}
-            before = self.applied.get(key, {}).get(manager, {})
-            live = self.objects.get(key)
+            applied = fake_fields.keyed(thing)  # the manager does not own fields that the server fills in
+            owned, live = self.applied.get(key, {}), self.objects.get(key)
+            others, before = {name: owned[name] for name in owned if name != manager}, owned.get(manager, {})
             if live is None:
+                thing = copy.deepcopy(thing)
                 judge(thing, None)
                 result = self.create(plural, namespace, thing, dry_run)
             else:
-                conflicts = [path for value in others.values() for path in _conflicts(value, live, thing, "")]
-                if conflicts and not force:
-                    raise Refused(409, "Conflict", "Apply failed with conflicts: " + ", ".join(sorted(set(conflicts))))
-                kept = _without(copy.deepcopy(live), before, thing, list(others.values()))
-                merged = _merged(kept, thing)
-                judge(merged, live)
-                result = self.replace(plural, namespace, merged, dry_run)
+                now_live = fake_fields.keyed(live)
+                if not force:
+                    self._refuse_conflicts(others, now_live, applied, live["apiVersion"])
+                kept = fake_fields.without(copy.deepcopy(now_live), before, applied, list(others.values()))
+                result = fake_fields.plain(fake_fields.merged(kept, applied))
+                judge(result, live)
+                result = self.replace(plural, namespace, result, dry_run)
+                others = {name: fake_fields.released(others[name], now_live, applied) for name in others}
             if not dry_run:
-                if live is not None:
-                    self.applied[key] = {name: _released(value, live, thing) for name, value in others.items()}
-                self.applied.setdefault(key, {})[manager] = copy.deepcopy(applied)
+                self.applied[key] = {**others, manager: copy.deepcopy(applied)}
             return result
 
+    @staticmethod
+    def _refuse_conflicts(others, live, wanted, version):
+        """In the words of a server, which names each manager and its fields."""
+        found = {name: sorted(fake_fields.conflicts(others[name], live, wanted, "")) for name in sorted(others)}
+        found = {name: found[name] for name in found if found[name]}
+        titles = {name: f'"{name.replace(UPDATE, "")}"' + f" using {version}" * (UPDATE in name) for name in found}
+        paths = [path for name in found for path in found[name]]
+        if len(paths) == 1:
+            (name,) = found
+            text = f"Apply failed with 1 conflict: conflict with {titles[name]}: {paths[0]}"
+            raise Refused(409, "Conflict", text)
+        if paths:
+            parts = ["\n- ".join([f"conflicts with {titles[name]}:", *found[name]]) for name in found]
+            text = f"Apply failed with {len(paths)} conflicts: " + "\n".join(parts)
+            raise Refused(409, "Conflict", text)
+
+    def updated(self, plural, namespace, before, after, manager):
+        """Take note of who has set fields by another way than apply; nobody else owns them then."""
+        with self.lock:
+            key, old = (plural, namespace, after["metadata"]["name"]), fake_fields.keyed(before or {})
+            fresh = fake_fields.keyed({name: after[name] for name in after if name != "status"})
+            mine = {
+                name: fake_fields.changed(old.get(name), fresh[name]) for name in fresh if fresh[name] != old.get(name)
+            }
+            for name in SERVERS:
+                mine.get("metadata", {}).pop(name, None)
+            owned, name = self.applied.setdefault(key, {}), UPDATE + manager
+            for other in owned:
+                owned[other] = fake_fields.released(owned[other], old, fresh)
+            owned[name] = fake_fields.merged(owned.get(name, {}), mine)
+
     def managed(self, plural, namespace, thing):
-        """The object with ``managedFields`` of each manager that applied it; lists are one value, as in ``apply``."""
+        """The object with ``managedFields`` of each manager."""
         head = thing["metadata"]
         with self.lock:
             applied = self.applied.get((plural, namespace, head["name"]), {})
             found = [
                 {
-                    "manager": name,
-                    "operation": "Apply",
+                    "manager": name.replace(UPDATE, ""),
+                    "operation": "Update" if name.startswith(UPDATE) else "Apply",
                     "apiVersion": thing.get("apiVersion"),
                     "fieldsType": "FieldsV1",
-                    "fieldsV1": _fields(applied[name]),
+                    "fieldsV1": fake_fields.fields(applied[name]),
                 }
                 for name in sorted(applied)
             ]
@@ -175,54 +210,3 @@ class Store:
     def _tell(self, kind, key, thing):
         self.events.append((self.version, kind, key, copy.deepcopy(thing)))
         self.changed.notify_all()
-
-
-IDENTITY = ("apiVersion", "kind", "name", "namespace")  # belongs to nobody
-
-
-def _fields(value, depth=0):
-    """``fieldsV1`` of what a manager applied."""
-    if not isinstance(value, dict):
-        return {}
-    return {"f:" + name: _fields(value[name], depth + 1) for name in value if depth > 1 or name not in IDENTITY}
-
-
-def _merged(base, over):
-    if not isinstance(base, dict) or not isinstance(over, dict):
-        return copy.deepcopy(over)
-    result = dict(base)
-    for name in over:
-        result[name] = _merged(base[name], over[name]) if name in base else copy.deepcopy(over[name])
-    return result
-
-
-def _without(live, before, after, others):
-    """``live`` without fields that ``before`` set and ``after`` does not, unless another manager sets them."""
-    if not isinstance(live, dict) or not isinstance(before, dict):
-        return live
-    for name in before:
-        theirs = [other[name] for other in others if isinstance(other, dict) and name in other]
-        if name not in after:
-            if not theirs:
-                live.pop(name, None)
-        elif name in live and isinstance(after, dict) and isinstance(after[name], dict):
-            live[name] = _without(live[name], before[name], after[name], theirs)
-    return live
-
-
-def _released(theirs, live, wanted):
-    """What another manager applied, without the fields that an apply by force takes from it."""
-    if not isinstance(theirs, dict) or not isinstance(wanted, dict) or not isinstance(live, dict):
-        return theirs
-    lost = [name for name in theirs if name in wanted and list(_conflicts({name: theirs[name]}, live, wanted, ""))]
-    kept = {name: _released(theirs[name], live.get(name), wanted.get(name)) for name in theirs}
-    return {name: kept[name] for name in kept if name not in lost or isinstance(kept[name], dict)}
-
-
-def _conflicts(theirs, live, wanted, path):
-    if isinstance(theirs, dict) and isinstance(wanted, dict) and isinstance(live, dict):
-        for name in theirs:
-            if name in wanted and name in live and name not in ("apiVersion", "kind", "name", "namespace"):
-                yield from _conflicts(theirs[name], live[name], wanted[name], path + "." + name)
-    elif live != wanted:
-        yield path

@@ -76,7 +76,7 @@ def test_apply_is_idempotent_and_takes_back_what_is_no_longer_said(world):
     less = copy.deepcopy(SERVING)
     del less["spec"]["rolloutStrategy"]
     assert "rolloutStrategy" not in apply(store, api, less)["spec"]
-    with pytest.raises(Refused, match="conflicts"):
+    with pytest.raises(Refused, match='conflict with "m": .spec.replicas'):
         apply(store, api, {**SERVING, "spec": {**less["spec"], "replicas": 5}}, "other")
     assert apply(store, api, SERVING, dry_run=True)["metadata"]["generation"] == 3
     assert store.get("modelservings", "n", "s")["metadata"]["generation"] == 2
@@ -325,3 +325,141 @@ def test_a_quota_refuses_in_the_words_of_a_server(world):
         Refused, match="exceeded quota: q, requested: requests.cpu=3.5, used: requests.cpu=3.5, limited"
     ):
         api.judge(pod, None)
+
+
+def node(name, says="True"):
+    """A node with two devices."""
+    status = {"allocatable": {"x/npu": "2"}, "conditions": [{"type": "Ready", "status": says}]}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+
+
+def test_a_node_that_dies_keeps_its_pods_until_it_is_gone(world):
+    """Not ready at once, ended after a while, and there until the node comes back or goes: a pod of a fixed name is not made again."""
+    store, api, _step = world
+    controller = Controller(store)
+    wanted = copy.deepcopy(SERVING)
+    for role in wanted["spec"]["template"]["roles"]:
+        role["entryTemplate"]["spec"]["containers"][0]["resources"] = {"limits": {"x/npu": "2"}}
+    for number in (1, 2, 3):
+        store.create("nodes", "", node(f"n{number}"))
+    apply(store, api, wanted)
+    for dummy in range(12):
+        controller.step()
+    pods = {pod["metadata"]["name"]: pod for pod in store.list("pods")}
+    assert sorted(pod["spec"]["nodeName"] for pod in pods.values()) == ["n1", "n2"], "devices are not shared"
+    lost = next(name for name in pods if pods[name]["spec"]["nodeName"] == "n1")
+    store.set_status("nodes", "", "n1", node("n1", "Unknown")["status"])
+    for dummy in range(6):
+        controller.step()
+    pod = store.get("pods", "n", lost)
+    assert pod["status"]["conditions"][0]["status"] == "False" and "reason" not in pod["status"]["conditions"][0]
+    assert pod["status"]["containerStatuses"][0]["ready"] and "deletionTimestamp" not in pod["metadata"]
+    for dummy in range(40):
+        controller.step()
+    pod = store.get("pods", "n", lost)
+    assert pod["metadata"]["uid"] == pods[lost]["metadata"]["uid"] and "deletionTimestamp" in pod["metadata"]
+    store.remove("nodes", "", "n1")
+    for dummy in range(12):
+        controller.step()
+    pod = store.get("pods", "n", lost)
+    assert (pod["spec"]["nodeName"], pod["status"]["conditions"][0]["status"]) == ("n3", "True")
+
+
+def test_pods_that_no_node_has_room_for_wait(world):
+    store, _api, _step = world
+    controller = Controller(store)
+    store.create("nodes", "", {**node("n1"), "spec": {"unschedulable": True}})
+    spec = {"hostNetwork": True, "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]}
+    for name in ("a", "b"):
+        store.create("pods", "n", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
+    controller.step()
+    assert store.get("pods", "n", "a")["status"]["conditions"][0]["reason"] == "Unschedulable"
+    store.create("nodes", "", node("n2"))
+    for dummy in range(6):
+        controller.step()
+    assert store.get("pods", "n", "a")["spec"]["nodeName"] == "n2"
+    assert "nodeName" not in store.get("pods", "n", "b")["spec"], "the port is taken"
+
+
+class Call(fake_api_server.Handler):
+    """One request without a socket."""
+
+    def __init__(self, api, path, agent="kubectl/v1.35", form=""):
+        self.api, self.path, self.headers = api, path, {"Content-Type": form, "User-Agent": agent}
+
+    def answer(self, code, body):
+        """Keep the answer."""
+        self.result = body
+
+
+def test_who_changes_a_field_owns_it_however_it_was_changed(world):
+    """kubectl create, scale and edit do not apply, and their fields conflict all the same."""
+    store, api, _step = world
+    store.create("namespaces", "", {"kind": "Namespace", "metadata": {"name": "n"}})
+    path = "/api/v1/namespaces/n/services"
+    ports = [{"name": "a", "port": 80}]
+    made = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": ports}}
+    Call(api, path).route("create", made)
+    change = {**made, "spec": {"ports": [{"name": "b", "port": 80}, {"name": "c", "port": 81}]}}
+    text = 'with "kubectl" using v1: .spec.ports\\[port=80,protocol="TCP"\\].name'
+    with pytest.raises(Refused, match=text):
+        store.apply("services", "n", change, "m", False, False, api.judge)
+    found = store.apply("services", "n", change, "m", True, False, api.judge)
+    assert [port["name"] for port in found["spec"]["ports"]] == ["b", "c"]
+    assert found["spec"]["ports"][0]["targetPort"] == 80, "a default is nobody's, and stays"
+    kept = store.managed("services", "n", found)["metadata"]["managedFields"]
+    assert {item["manager"]: item["operation"] for item in kept} == {"kubectl": "Update", "m": "Apply"}
+    patched = Call(api, f"{path}/s", "operator/1", "application/merge-patch+json")
+    patched.route("patch", {"spec": {"type": "NodePort"}})
+    with pytest.raises(Refused, match='"operator" using v1: .spec.type'):
+        store.apply(
+            "services", "n", {**change, "spec": {**change["spec"], "type": "ClusterIP"}}, "m", False, False, api.judge
+        )
+    stale = {**found, "metadata": {**found["metadata"], "resourceVersion": "1"}}
+    with pytest.raises(Refused, match="the object has been modified"):
+        Call(api, f"{path}/s").route("update", stale)
+    listed = Call(api, path)
+    listed.route("get", None)
+    assert "kind" not in listed.result["items"][0], "items of built-in kinds do not say what they are"
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "text"),
+    [
+        ("Deployment", {"selector": {"matchLabels": {"a": "c"}}}, "field is immutable"),
+        ("Deployment", {"strategy": {"type": "Recreate"}}, "may not be specified when strategy `type` is 'Recreate'"),
+        ("Service", {"clusterIP": "None"}, "may not change once set"),
+    ],
+)
+def test_what_a_server_does_not_change(world, kind, field, text):
+    """Also because of a field that it filled in itself: the default of rollingUpdate stays, as nobody takes it back."""
+    store, api, _step = world
+    labels = {"a": "b", "x": "y"} if "selector" not in field else {"a": "c"}
+    pod = {"containers": [{"name": "c", "image": "i:1"}]}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    spec = {"selector": {"matchLabels": {"a": labels["a"]}}, "template": template}
+    spec = {"ports": [{"port": 80, "targetPort": 80}]} if kind == "Service" else spec
+    first = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, "spec": copy.deepcopy(spec)}
+    if "selector" in field:
+        first["spec"].update(
+            selector={"matchLabels": {"a": "b"}}, template={"metadata": {"labels": {"a": "b"}}, "spec": pod}
+        )
+    plural = kind.lower() + "s"
+    store.apply(plural, "n", first, "m", False, False, api.judge)
+    with pytest.raises(Refused, match=text):
+        store.apply(plural, "n", {**first, "spec": {**spec, **field}}, "m", False, False, api.judge)
+
+
+def test_what_is_being_removed_stays_until_its_finalizers_go(world):
+    store, api, _step = world
+    store.create("namespaces", "", {"kind": "Namespace", "metadata": {"name": "n"}})
+    head = {"name": "c", "finalizers": ["x/y"]}
+    store.create("configmaps", "n", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": head})
+    Call(api, "/api/v1/namespaces/n/configmaps/c").route("delete", None)
+    assert "deletionTimestamp" in store.get("configmaps", "n", "c")["metadata"]
+    namespace = store.get("namespaces", "", "n")
+    namespace["metadata"]["deletionTimestamp"] = "now"
+    store.replace("namespaces", "", namespace)
+    fresh = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "d"}}
+    with pytest.raises(Refused, match="unable to create new content in namespace n because it is being terminated"):
+        Call(api, "/api/v1/namespaces/n/configmaps").route("create", fresh)

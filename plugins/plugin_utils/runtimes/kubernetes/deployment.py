@@ -18,6 +18,7 @@ NOBODY = 65534
 RESOURCES = {"limits": {"cpu": "4", "memory": "8Gi"}, "requests": {"cpu": "1", "memory": "2Gi"}}
 FIRST_UNPRIVILEGED = 1024
 LEAVING = 5  # seconds
+ONE_BY_ONE = {"maxSurge": 0, "maxUnavailable": 1}  # a new pod gets the devices or ports of the old one
 
 
 def object_name(context: Context, service: Service) -> str:
@@ -33,9 +34,11 @@ def deployment(context: Context, services: t.Sequence[Service], service: Service
     spec = {
         "replicas": router.replicas if service.kind == "router" else 1,
         "selector": {"matchLabels": own},
-        "strategy": {"type": "Recreate"} if template["spec"].get("hostNetwork") else {"type": "RollingUpdate"},
+        "strategy": {"type": "RollingUpdate"},
         "template": template,
     }
+    if template["spec"].get("hostNetwork"):  # a new pod gets the ports of the old one
+        spec["strategy"]["rollingUpdate"] = dict(ONE_BY_ONE)
     return manifest(context, "Deployment", object_name(context, service), service.name, spec=spec)
 
 
@@ -101,15 +104,20 @@ def budgets(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     found, router = {}, context.description.kubernetes.router
     for service in services:
         if service.kind == "router" and is_pod(service.host) and router.replicas > 1:
-            found[service.name] = {"maxUnavailable": 1, "selector": {"matchLabels": labels(context, service.name)}}
+            found[service.name] = _budget(labels(context, service.name), maxUnavailable=1)
     for kind in context.description.pools.present():
         pods = [service for service in services if service.kind == kind]
         if (
             len([service for service in pods if service.health]) > 1
         ):  # maxUnavailable needs a controller that the server can scale
-            found[kind] = {"minAvailable": len(pods) - 1, "selector": {"matchLabels": role_labels(context, kind)}}
+            found[kind] = _budget(role_labels(context, kind), minAvailable=len(pods) - 1)
     name = context.description.deployment
     return [manifest(context, "PodDisruptionBudget", f"{name}-{part}", part, spec=found[part]) for part in found]
+
+
+def _budget(selected: dict[str, str], **least: int) -> Manifest:
+    """Pods that are not ready serve nobody: without AlwaysAllow a drain waits for ever for those that never become so."""
+    return {**least, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": {"matchLabels": selected}}
 
 
 def _port_name(port: Port) -> str:

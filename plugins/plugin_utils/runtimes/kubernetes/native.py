@@ -9,10 +9,9 @@ import typing as t
 
 from ...plan.deployment import Context
 from ...plan.service import Service
+from .deployment import ONE_BY_ONE
 from .model_serving import roles
 from .names import Manifest, labels, manifest
-
-ONE_BY_ONE = {"maxSurge": 0, "maxUnavailable": 1}  # a new pod gets the devices of the old one
 
 
 def workloads(context: Context, services: t.Sequence[Service]) -> list[Manifest]:

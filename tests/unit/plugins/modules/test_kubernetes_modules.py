@@ -213,7 +213,8 @@ def test_devices_that_others_hold_are_not_planned_twice(module):
     done = module(server, "deploy", more)
     assert "2 nodes with 32 x example.com/npu, of which other pods hold 28, too few for all 3 pods" in done["msg"]
     assert len(server.written) == written
-    assert not module(server, "deploy", more, check_nodes=False)["failed"]
+    done = module(server, "deploy", more, check_nodes=False, timeout=20)
+    assert "Unschedulable: 0/2 nodes are available" in done["msg"], "without the check the scheduler says it"
     server.store.remove("pods", "theirs", "other-2-running")
     assert not module(server, "deploy", more)["failed"]
 
@@ -705,7 +706,7 @@ def test_a_failed_apply_keeps_what_others_took_meanwhile(module):
     done = module(
         server, "deploy", plan(kubernetes__router__service_type="LoadBalancer", pools__decode__args={"max-num-seqs": 7})
     )
-    assert "Service/demo-router could not be restored: Apply failed with conflicts" in done["msg"]
+    assert "Service/demo-router could not be restored: Apply failed with 1 conflict" in done["msg"]
     assert server.store.get("services", "serving", "demo-router")["spec"]["type"] == "NodePort"
     assert server.names("configmaps") == CONFIG_MAPS
 
@@ -1603,7 +1604,7 @@ def test_a_pod_whose_volumes_or_network_never_come_ends_the_wait(module):
 
 def test_a_pod_that_no_scheduler_looks_at_ends_the_wait(module):
     server = Server()
-    server.controller.started = lambda pod: {"phase": "Pending"}
+    server.controller.schedule = lambda pod: False
     done = module(server, "deploy", stuck_timeout=6)
     assert "waiting does not help demo-0-decode-0-0: no scheduler" in done["msg"]
     assert 30 <= server.seconds < 45
@@ -1785,3 +1786,105 @@ def test_nodes_are_not_looked_at_if_that_is_not_wanted(module, nodes):
     assert "/api/v1/pods" not in asked, "what others hold was counted"
     otherwise = module(Server(nodes=nodes), "deploy", planned, check=True)
     assert otherwise["failed"] if nodes else "Cannot list nodes" in " ".join(otherwise["warnings"])
+
+
+def kubectl(server, method, plural, name, body):
+    """Create or change an object as somebody with kubectl does: the server notes who has set which field."""
+    version = {"deployments": "apps/v1", "configmaps": "v1", "services": "v1"}[plural]
+    path = kinds.path_of(
+        {"deployments": "Deployment", "configmaps": "ConfigMap", "services": "Service"}[plural], "serving"
+    )
+    if method == "patch":
+        server.request("patch", f"{path}/{name}", body=body, form="application/merge-patch+json")
+    else:
+        kind = {"deployments": "Deployment", "configmaps": "ConfigMap", "services": "Service"}[plural]
+        server.request("post", path, body={"apiVersion": version, "kind": kind, "metadata": {"name": name}, **body})
+
+
+def test_what_kubectl_made_is_taken_over_with_all_that_it_said(module):
+    """Adopted, its fields are written over without a word about conflicts; when the apply fails they come back."""
+    server = Server()
+    ports = {"spec": {"selector": {"a": "b"}, "ports": [{"name": "http", "port": 9, "targetPort": 9}]}}
+    kubectl(server, "post", "services", "demo-router", ports)
+    kubectl(server, "post", "configmaps", "demo-verified", {"data": {"verified.json": "theirs"}})
+    before = server.store.get("services", "serving", "demo-router")["spec"]
+
+    def fail(method, path, dry):
+        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
+            raise Refused(500, "InternalError", "later")
+
+    server.fail = fail
+    assert "have their previous content again" in module(server, "deploy", adopt=True)["msg"]
+    found = server.store.get("services", "serving", "demo-router")
+    assert found["spec"] == before and not found["metadata"].get("labels")
+    server.fail = lambda method, path, dry: None
+    assert not module(server, "deploy", adopt=True)["failed"]
+    spec = server.store.get("services", "serving", "demo-router")["spec"]
+    assert spec["selector"]["app.kubernetes.io/part-of"] == "demo"
+    assert module(server, "verified", adopt=True)["changed"]
+    assert not module(server, "deploy")["changed"], "it is ours now"
+
+
+def test_a_field_that_somebody_changed_is_named_with_both_ways_out(module):
+    """kubectl scale and kubectl edit own what they set, and nothing is written over them unless that is asked for."""
+    server = Server()
+    module(server, "deploy")
+    kubectl(server, "patch", "deployments", "demo-router", {"spec": {"replicas": 3}})
+    written = len(server.written)
+    done = module(server, "deploy")
+    assert "Deployment/demo-router, so nothing was applied" in done["msg"]
+    assert ".spec.replicas" in done["msg"] and "kthena_force_conflicts" in done["msg"] and '"unknown"' in done["msg"]
+    assert len(server.written) == written
+    assert module(server, "deploy", force_conflicts=True)["updated"] == ["Deployment/demo-router"]
+    module(server, "verified")
+    kubectl(server, "patch", "configmaps", "demo-verified", {"data": {"verified.json": "{}"}})
+    done = module(server, "verified")
+    assert done["failed"] and "kthena_force_conflicts" in done["msg"]
+    assert module(server, "verified", force_conflicts=True)["changed"]
+
+
+def test_a_router_moves_into_the_network_of_its_node_and_back(module):
+    """The server keeps the defaults of a field that nobody set, so the strategy has to fit them in both directions."""
+    server = Server(nodes=3)
+    on_node = plan(kubernetes__router={"host_network": True})
+    for planned in (PLAN, on_node, PLAN):
+        assert not module(server, "deploy", planned)["failed"]
+        strategy = server.store.get("deployments", "serving", "demo-router")["spec"]["strategy"]
+        least = 0 if planned is on_node else "25%"
+        assert (strategy["type"], strategy["rollingUpdate"]["maxSurge"]) == ("RollingUpdate", least)
+
+
+def test_what_waits_for_its_finalizers_is_not_removed_again(module):
+    server = Server()
+    module(server, "deploy")
+    labels = server.store.get("services", "serving", "demo-router")["metadata"]["labels"]
+    head = {"name": "left", "labels": labels, "finalizers": ["service.kubernetes.io/load-balancer-cleanup"]}
+    server.add("services", "serving", {"kind": "Service", "metadata": head, "spec": {}})
+    assert module(server, "deploy")["removed"] == ["Service/left"]
+    assert not module(server, "deploy")["changed"]
+
+
+@pytest.mark.parametrize("workload", ["kthena", "native"])
+def test_a_node_that_dies_is_named_and_what_it_ran_comes_back(module, workload):
+    """Kthena's pod has a fixed name, so it is made again when the node is back or gone; a Deployment's comes at once."""
+    server = Server(nodes=4)
+    planned = plan(kubernetes__workload=workload)
+    module(server, "deploy", planned)
+    pod = next(item for item in server.store.list("pods") if "decode" in item["metadata"]["name"])
+    dead = pod["spec"]["nodeName"]
+    down = {"allocatable": NODES["allocatable"], "conditions": [{"type": "Ready", "status": "Unknown"}]}
+    server.store.set_status("nodes", "", dead, down)
+    server.sleep(6)
+    found = module(server, "info", planned)
+    assert not found["ready"] and f"its node does not report: kubectl describe node {dead}" in found["diagnosis"]
+    server.sleep(40)
+    found = module(server, "info", planned)
+    assert found["ready"] == (workload == "native")
+    if workload == "kthena":
+        done = module(server, "deploy", planned, timeout=20)
+        assert f"kubectl delete node {dead}" in done["msg"], done["msg"]
+    server.store.remove("nodes", "", dead)
+    server.sleep(20)
+    assert module(server, "info", planned)["ready"]
+    assert not module(server, "deploy", planned)["failed"]
+    assert not module(server, "remove", planned)["failed"]

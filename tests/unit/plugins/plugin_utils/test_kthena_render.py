@@ -346,6 +346,7 @@ def test_a_drain_takes_one_of_several():
     planned = plan(pools__decode__instances=3, kubernetes__router={"replicas": 1})
     (budget,) = objects(planned, "PodDisruptionBudget")
     assert (budget["metadata"]["name"], budget["spec"]["minAvailable"]) == ("demo-decode", 2)
+    assert budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow", "a drain waits for pods that never get ready"
     assert budget["spec"]["selector"]["matchLabels"]["modelserving.volcano.sh/role"] == "decode"
     assert [item.text() for item in check_manifest(budget)] == []
 
