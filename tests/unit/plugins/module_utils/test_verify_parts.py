@@ -10,6 +10,7 @@ import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify import access, entry, logs, pairs, verdict
+from ansible_collections.ascend.inference.plugins.module_utils.verify import probe as probe_module
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
 from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines
@@ -145,3 +146,76 @@ def test_a_request_is_proved_by_as_many_lines_as_ranks(wanted, lines, proved, mi
     found = verdict._transferred(plan, report, {"decode-0": {"transferred": ["transfer of r1-0"] * lines}})
     assert [len(part) for part in found] == [proved, missing]
     assert verdict._transferred(plan, report, {})[1] == [], "a log that was not read says nothing"
+
+
+@pytest.mark.parametrize(
+    ("replies", "asked"),
+    [
+        ([(True, 0), (False, 503), (False, 200), (False, 200)], 3),
+        ([(False, 503), (False, 200)], 2),
+        ([(False, 500), (False, 200)], 1),
+        ([(False, 404), (False, 200)], 1),
+        ([(False, 0), (False, 200)], 1),  # an answer that was cut is one
+    ],
+)
+def test_what_loads_or_does_not_listen_yet_is_asked_again(monkeypatch, replies, asked):
+    sent = []
+
+    def ask(*_arguments, **_more):
+        sent.append(replies[len(sent)])
+        return types.SimpleNamespace(never_connected=sent[-1][0], status=sent[-1][1], error="")
+
+    monkeypatch.setattr(probe_module, "ask", ask)
+    monkeypatch.setattr(probe_module, "PAUSE", 0.0)
+    asking = types.SimpleNamespace(
+        limits=probe_module.Limits(), connect_timed_out=lambda: False, _pause=lambda _reply: None
+    )
+    assert probe_module.Probe.get(asking, None, "/health").status == replies[asked - 1][1]
+    assert len(sent) == asked
+
+
+@pytest.mark.parametrize(
+    ("rows", "tried"),
+    [
+        ([{}, {}, {}], 3),
+        ([{"timed_out": False}, {}, {}], 3),  # one that ends at once costs nothing
+        ([{}, {"timed_out": True}, {}], 2),
+    ],
+)
+def test_no_pair_is_tried_after_one_that_hangs(monkeypatch, rows, tried):
+    found = iter(rows)
+    monkeypatch.setattr(pairs, "repeated_pair", lambda *_arguments: (Problem("lost", "cut"), next(found)))
+    members = [pairs.Member(EngineOf(name, 1), None) for name in ("prefill-0", "decode-0", "decode-1", "decode-2")]
+    probe = types.SimpleNamespace(
+        plan=types.SimpleNamespace(max_pairs=3), joining=(), pairs={"prefill-0": {}}, hide=lambda text: text
+    )
+    broken = pairs._directly(probe, [(members[0], decode) for decode in members[1:]])
+    assert len(broken) == len(probe.pairs["prefill-0"]) == tried
+
+
+def test_the_reference_of_a_pair_is_that_of_its_prefill_engine(monkeypatch):
+    """Decode's own cache has what it received, so it would repeat a broken transfer; the message names whose text it is."""
+    engines = {name: types.SimpleNamespace(name=name, ranks=1) for name in ("prefill-1", "decode-1")}
+    asked = []
+    counted = types.SimpleNamespace(requests=1, external=90.0)
+    window = types.SimpleNamespace(engines=dict.fromkeys(engines, counted), unread=[])
+    monkeypatch.setattr(pairs, "window_of", lambda *_arguments: window)
+    monkeypatch.setattr(pairs, "busy", lambda _window, names: names)
+    monkeypatch.setattr(pairs, "judge", lambda *_arguments: types.SimpleNamespace(problem=None, hop="entry"))
+    probe = types.SimpleNamespace(
+        plan=types.SimpleNamespace(
+            role=lambda kind: [engine for engine in engines.values() if engine.name.startswith(kind)],
+            engine=engines.get,
+        ),
+        new_prompt=lambda: "a prompt",
+        all_metrics=lambda: dict.fromkeys(engines, {}),
+        entry=None,
+        complete=lambda *_arguments: Answer("", "", 200, text="wrong"),
+        settle=lambda read, _enough: read(),
+        reference=lambda _prompt, engine: asked.append(engine.name) or Answer("", "", 200, text="right"),
+        same=lambda _answer, _reference, _prompt, engine: asked.append(engine.name) or False,
+        requests=[],
+    )
+    problem, hop = pairs._one_request(probe)
+    assert (asked, hop) == (["prefill-1", "prefill-1"], "prefill-1 -> decode-1")
+    assert problem.text == "the answer is 'wrong', but prefill-1 directly returns 'right'"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import grp
 import json
 import os
 import pathlib
@@ -432,3 +433,23 @@ def test_folders_nested_deeper_than_python_can_go_are_removed(base, tmp_path, re
     os.close(here)
     result = call(base, state="absent")
     assert not base.exists() and outside.exists() and result["kept"] == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "group", "service", "expected"),
+    [
+        ("", "", "", (-1, -1, -1)),
+        ("root", "", "", (0, -1, -1)),
+        ("root", "", "user", (0, 77, 7)),  # the service reads its files as their group
+        ("root", "team", "user", (0, 88, 7)),
+        ("", "team", "", (-1, 88, -1)),
+    ],
+)
+def test_whose_files_are(monkeypatch, owner, group, service, expected):
+    users, groups = {"root": (0, 0), "user": (7, 77)}, {"team": 88}
+    monkeypatch.setattr(
+        service_files.pwd, "getpwnam", lambda name: pwd.struct_passwd((name, "x", *users[name], "", "/", "/bin/sh"))
+    )
+    monkeypatch.setattr(service_files.grp, "getgrnam", lambda name: grp.struct_group((name, "x", groups[name], [])))
+    found = service_files.owners_of({"owner": owner, "group": group, "service_owner": service}, False)
+    assert (found.uid, found.gid, found.service) == expected
