@@ -77,6 +77,14 @@ class Prometheus:
         found = self.query('count by (alertname) (ALERTS{alertstate="firing"})')
         return {item["metric"]["alertname"].replace("Inference", "", 1) for item in found}
 
+    def up(self, targets: int) -> None:
+        """Wait until so many targets answer, and until no engine is reported as down."""
+
+        def answering() -> None:
+            assert len(self.query("up == 1")) == targets and "EngineDown" not in self.firing()
+
+        service.eventually(answering, 300, "targets that answer")
+
     def quiet(self, seconds: float = 300) -> None:
         """Wait until no alert fires and none is pending."""
         service.eventually(self._none, seconds, "the end of all alerts")

@@ -30,8 +30,10 @@ import urllib.error
 import uuid
 
 import pytest
+import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.bench import driver
 from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import quantile
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisord import Supervisord
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Target, ask
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import read_answer
 from ansible_collections.ascend.inference.plugins.module_utils.verify.prompts import completion_of
@@ -45,7 +47,7 @@ from ansible_collections.ascend.inference.tests.e2e._watched import (
     settings,
     within,
 )
-from ansible_collections.ascend.inference.tests.integration import _monitoring
+from ansible_collections.ascend.inference.tests.integration import _hosts, _monitoring
 from ansible_collections.ascend.inference.tests.simulator import load
 
 ROOT = pathlib.Path(os.environ.get("INFERENCE_E2E_ROOT", pathlib.Path.home() / ".cache" / "ascend-inference-e2e"))
@@ -135,6 +137,7 @@ WATCHED = service.Deployment(
     {
         "inference_deployment": "watched",
         "inference_kv_transfer": "mooncake+store",
+        "inference_kv_hold_timeout": 60,
         "inference_args": {
             "dtype": "float32",
             "max-model-len": 1024,
@@ -156,11 +159,8 @@ WATCHED = service.Deployment(
     },
 )
 PROBE = {"enabled": True, "interval": 5, "timeout": 10, "port": PORT + 239}
-# Queries of the dashboard that have nothing to show without a fault: alerts, KV cache that is held without requests, and counters of the router's
-# errors, which begin with the first error.
-NOTHING_TO_SHOW = re.compile(
-    r"^sum by \(alertname\) \(ALERTS|unless sum by .* > 0$|vllm_router_(pd_decode|pd_prefill|request)_errors_total"
-)
+# Queries of the dashboard that have nothing to show without a fault: alerts, and KV cache that is held without requests.
+NOTHING_TO_SHOW = re.compile(r"^sum by \(alertname\) \(ALERTS|unless sum by .* > 0$")
 
 
 def say_of(what: str, requests) -> None:
@@ -270,6 +270,11 @@ def planted(script: str, fault: str) -> str:
     lines = f"export PLANTED_FAULT={fault}\nexport PYTHONPATH={folder}:$PYTHONPATH\nexec "
     assert script.count("\nexec ") == 1
     return script.replace("\nexec ", "\n" + lines)
+
+
+def name_of(pid: int) -> str:
+    """The title of a process."""
+    return pathlib.Path(f"/proc/{pid}/cmdline").read_text()
 
 
 def log_of(name: str) -> str:
@@ -662,6 +667,84 @@ class TestChange:
         assert CHANGE.processes() == {}
 
 
+class Rack:
+    """Three hosts with the environments of this machine, and with deployments of their own."""
+
+    def __init__(self, opened: contextlib.ExitStack, folder: pathlib.Path) -> None:
+        self.folder = folder
+        (ROOT / "deployments").mkdir(exist_ok=True)
+        for name in _hosts.ADDRESSES:
+            self.of(name).mkdir(mode=0o755)
+        self.hosts = {
+            name: _hosts.host(opened, folder, name, self.of(name), ROOT / "deployments") for name in _hosts.ADDRESSES
+        }
+        pools = {
+            "prefill": {"instances": 2, "ports": {"api": PORT + 270, "bootstrap": PORT + 275}},
+            "decode": {"instances": 2, "ports": {"api": PORT + 280}},
+        }
+        ports = {"port": PORT + 290, "metrics_port": PORT + 291}
+        variables = {
+            "inference_deployment": "rack",
+            "inference_pools": pools,
+            "inference_router": ports,
+            "inference_check_ignore": ["HOST-TWICE"],  # their machine is one
+        }
+        self.deployment = service.Deployment(str(folder / "hosts.yml"), "rack", ROOT, variables)
+
+    def of(self, host: str) -> pathlib.Path:
+        """What this host sees as the folder of deployments."""
+        return self.folder / host
+
+    def serve(self, *names: str) -> None:
+        """The inventory from now on. A host that left the pools stays in it, so that its services are removed."""
+        inventory = yaml.safe_load((service.REPOSITORY / "inventories/local/hosts.yml").read_text())
+        groups = {pool: {"hosts": dict.fromkeys(names)} for pool in ("prefill", "decode")}
+        values = {key: value for key, value in inventory["all"]["vars"].items() if not key.startswith("ansible_")}
+        made = {"all": {"vars": values, "hosts": self.hosts, "children": groups}}
+        (self.folder / "hosts.yml").write_text(yaml.safe_dump(made))
+
+    def running(self, host: str) -> dict[str, int]:
+        """{service: process id on this host}."""
+        socket_of = self.of(host) / "rack/run/supervisor.sock"
+        rows = Supervisord(str(socket_of)).processes() if socket_of.exists() else {}
+        return {name.replace("rack-", ""): state["pid"] for name, state in rows.items()}
+
+
+@pytest.fixture
+def rack(monkeypatch, short_path):
+    """After the software is installed, because no package index answers in the namespace."""
+    monkeypatch.setenv("ANSIBLE_BECOME_ALLOW_SAME_USER", "1")
+    run = CHANGE.play("prepare")
+    assert run.code == 0, run.output
+    with contextlib.ExitStack() as opened:
+        opened.enter_context(_hosts.network())
+        yield Rack(opened, short_path)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not _hosts.possible(), reason="this user cannot make namespaces")
+class TestReplacedHost:
+    """One prefill and one decode engine on each of two hosts; a third one takes the place of the second."""
+
+    def test_no_request_is_lost(self, rack):
+        rack.serve("n1", "n2")
+        run = rack.deployment.play("site")
+        assert run.code == 0, run.output
+        begin = {name: rack.running(name) for name in _hosts.ADDRESSES}
+        moved = {"decode-1", "prefill-1"}
+        assert set(begin["n2"]) == moved and begin["n3"] == {}
+        first = _hosts.ADDRESSES["n1"]
+        with under_load(f"http://{first}:{PORT + 290}", f"http://{first}:{PORT + 270}") as requests:
+            rack.serve("n1", "n3")
+            run = rack.deployment.play("site")
+            assert run.code == 0, run.output
+            say_of("replaced", requests.requests)
+        assert rack.running("n1") == begin["n1"], "nobody else restarted"
+        assert set(rack.running("n3")) == moved and rack.running("n2") == {}
+        assert rack.deployment.play("remove").code == 0
+        assert not any(rack.running(name) for name in _hosts.ADDRESSES)
+
+
 @pytest.fixture(scope="class")
 def watch(tmp_path_factory):
     """A real Prometheus that reads what the playbook monitoring wrote for two real engines, a router and a store."""
@@ -691,14 +774,37 @@ class TestWatched:
         assert not [item for item in requests.requests if item.problem] and len(requests.requests) > 20
 
     def test_a_dead_engine(self, watch):
+        """Its next start never listens: on a fast machine a good one would answer again before the alert's time."""
         watch.quiet()
-        service.kill(WATCHED.main_processes()["decode-0"])
-        watch.raised("EngineDown", within("EngineDown"))
+        script = WATCHED.directory / "services" / "decode-0" / "run.sh"
+        text = script.read_text()
+        try:
+            script.write_text("#!/bin/sh\nexec sleep 3600\n")
+            service.kill(WATCHED.main_processes()["decode-0"])
+            watch.raised("EngineDown", within("EngineDown"))
+        finally:
+            script.write_text(text)
+            service.kill(WATCHED.main_processes()["decode-0"])
         watch.quiet()
 
     def test_an_engine_that_is_stopped(self, watch):
         with stopped(WATCHED.main_processes()["decode-0"]):
             watch.raised("EngineDown", within("EngineDown"))
+        watch.quiet()
+
+    def test_an_engine_that_hangs_and_says_that_it_is_healthy(self, watch):
+        """A rank is stopped while it computes."""
+        (worker,) = (pid for pid in WATCHED.processes()["decode-0"] if "Worker" in name_of(pid))
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            body = completion_of("tiny", service.prompt(), 700, ignore_eos=True)
+            asked = pool.submit(ask, Target(self.ROUTER), "/v1/completions", body, 300.0)
+            running = "vllm:num_requests_running"
+            service.eventually(lambda: 1 / service.counter(self.DECODE, running), 30, "a request at decode")
+            with stopped(worker):
+                service.get(f"{self.DECODE}/health")
+                watch.raised("EngineStuck", within("EngineStuck"))
+                service.get(f"{self.DECODE}/health")
+            assert len(read_answer(asked.result()).text) > 700
         watch.quiet()
 
     def test_decode_that_computes_prompts_itself(self, watch):
@@ -707,8 +813,39 @@ class TestWatched:
             watch.raised("DecodeComputesPrompts", within("DecodeComputesPrompts"))
         watch.quiet()
 
+    def test_prefill_that_holds_what_no_decode_fetches(self, watch):
+        body = completion_of("tiny", "", 1, kv_transfer_params={"do_remote_decode": True, "do_remote_prefill": False})
+        usage = "vllm:kv_cache_usage_perc"
+        while service.counter(self.PREFILL, usage) < 0.4:
+            body["prompt"] = service.prompt(400)
+            assert ask(Target(self.PREFILL), "/v1/completions", body, 60.0).status == 200
+        watch.raised("PrefillHoldsIdleKV", within("PrefillHoldsIdleKV"))
+        watch.quiet()
+
+    def test_a_store_that_misses_an_engine(self, watch):
+        script = WATCHED.directory / "services" / "decode-0" / "run.sh"
+        text = script.read_text()
+        config = re.search(r"--kv-transfer-config \\\n +'(.*)'", text).group(1)
+        alone = json.loads(config)["kv_connector_extra_config"]["connectors"][0]
+        before = WATCHED.main_processes()["decode-0"]
+        try:
+            script.write_text(text.replace(config, json.dumps(alone)))
+            service.kill(before)
+            service.eventually(lambda: service.get(f"{self.DECODE}/health"), TIMEOUT, "restart of decode-0")
+            watch.up(4)
+            watch.raised("StoreMissesEngines", within("StoreMissesEngines"))
+        finally:
+            script.write_text(text)
+            service.kill(WATCHED.main_processes()["decode-0"])
+        watch.quiet()
+
     def test_every_query_of_the_dashboard_has_data(self, watch):
-        """While clients use the service."""
+        """While clients use the service, and after an error of each pool: the router's counters of errors begin with the first one."""
+        too_long = ask(Target(self.ROUTER), "/v1/completions", completion_of("tiny", service.prompt(2000), 4), 60.0)
+        service.kill(WATCHED.main_processes()["decode-0"])
+        gone = ask(Target(self.ROUTER), "/v1/completions", completion_of("tiny", service.prompt(), 4), 60.0)
+        assert (too_long.status, gone.status) == (400, 500), (too_long, gone)
+        service.eventually(lambda: service.get(f"{self.DECODE}/health"), TIMEOUT, "restart of decode-0")
         (board,) = (json.loads(path.read_text()) for path in watch.folder.glob("dashboards/*.json"))
         queries = {target["expr"] for panel in board["panels"] for target in panel.get("targets", ())}
         with load.Load(self.ROUTER, "tiny", clients=2, words=100, tokens=16, timeout=60):

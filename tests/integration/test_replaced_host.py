@@ -11,13 +11,10 @@ engines are simulated, and nothing is checked or installed. A simulated engine e
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
-import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
 import pytest
@@ -25,6 +22,7 @@ import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisord import Supervisord
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import vllm_router
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.supervisor import VERSION
+from ansible_collections.ascend.inference.tests.integration._hosts import ADDRESSES, host, network, possible
 from ansible_collections.ascend.inference.tests.integration.test_serving_change import (
     CACHE,
     PORT,
@@ -35,40 +33,9 @@ from ansible_collections.ascend.inference.tests.simulator import load, pd_cluste
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(
-        subprocess.run(
-            ["unshare", "--net", "--mount", "--pid", "--fork", "true"], check=False, capture_output=True
-        ).returncode
-        != 0,
-        reason="this user cannot make namespaces",
-    ),
+    pytest.mark.skipif(not possible(), reason="this user cannot make namespaces"),
 ]
-ADDRESSES = {"n1": "192.0.2.1", "n2": "192.0.2.2", "n3": "192.0.2.3"}
 URL = f"http://{ADDRESSES['n1']}:{PORT}"
-NET = 0x40000000  # CLONE_NEWNET
-# Its processes end with the first one, when the test closes its input. That one ignores SIGCHLD, so that none stays as a zombie.
-FIRST = "import os, signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execvp('cat', ['cat'])"
-START = f"""mount --bind "$1" "$2" && echo && exec {sys.executable} -c "{FIRST}\""""
-HOST = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", START, "sh"]
-SUDO = """#!/bin/sh
-while [ "$1" != /bin/sh ]; do shift; done
-exec nsenter --target={inside} --mount --pid --wd="$PWD" "$@"
-"""
-
-
-@contextlib.contextmanager
-def network():
-    """This thread, and what it starts, in a network namespace with the hosts' addresses."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    with open("/proc/thread-self/ns/net", encoding="ascii") as before:
-        assert libc.unshare(NET) == 0, os.strerror(ctypes.get_errno())
-        try:
-            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-            for address in ADDRESSES.values():
-                subprocess.run(["ip", "address", "add", f"{address}/24", "dev", "lo"], check=True)
-            yield
-        finally:
-            assert libc.setns(before.fileno(), NET) == 0, os.strerror(ctypes.get_errno())
 
 
 class Rack(Service):
@@ -76,24 +43,9 @@ class Rack(Service):
 
     def __init__(self, folder, python, opened):
         super().__init__(folder, python)
-        hosts = {}
-        for name, address in ADDRESSES.items():
+        for name in ADDRESSES:
             shutil.copytree(self.root, self.of(name), symlinks=True)
-            argv = [*HOST, self.of(name), self.root]
-            holder = opened.enter_context(subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-            assert holder.stdout.readline() == b"\n"
-            inside = pathlib.Path(f"/proc/{holder.pid}/task/{holder.pid}/children").read_text().strip()
-            sudo = folder / f"sudo-{name}"
-            sudo.write_text(SUDO.format(inside=inside), encoding="utf-8")
-            sudo.chmod(0o755)
-            hosts[name] = {
-                "ansible_connection": "local",
-                "ansible_host": address,
-                "ansible_python_interpreter": sys.executable,
-                "ansible_become": True,
-                "ansible_become_exe": str(sudo),
-            }
-        self.hosts = hosts
+        self.hosts = {name: host(opened, folder, name, self.of(name), self.root) for name in ADDRESSES}
         self.serve("n1", "n2")
 
     def serve(self, *names):
