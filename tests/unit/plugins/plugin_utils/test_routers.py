@@ -42,7 +42,7 @@ MADE_UP = Flavour(
     },
     health_path="/alive",
     metrics_port=9999,
-    metrics=("made_up_requests_total",),
+    metrics={frozenset(): ("made_up_requests_total",)},
     membership=("/workers/add",),
     admin=("/cache/drop",),
     sends_key=lambda place: False,
