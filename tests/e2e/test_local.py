@@ -779,7 +779,7 @@ class TestWatched:
         script = WATCHED.directory / "services" / "decode-0" / "run.sh"
         text = script.read_text()
         try:
-            script.write_text("#!/bin/sh\nexec sleep 3600\n")
+            script.write_text(text.replace("\nexec ", "\nexec sleep 3600\nexec "))
             service.kill(WATCHED.main_processes()["decode-0"])
             watch.raised("EngineDown", within("EngineDown"))
         finally:
