@@ -27,7 +27,7 @@ options:
     type: dict
     default: {}
   directory:
-    description: Folder on the host. It must exist, but in check mode.
+    description: Folder on the host. It must exist, except in check mode.
     type: path
     required: true
   max_mib:

@@ -82,6 +82,8 @@ def main():
     path, absent = module.params["path"], module.params["state"] == "absent"
     changed = own_folder.is_own(path) == absent
     try:
+        if not absent:
+            own_folder.require_own(path)
         if not module.check_mode:
             own_folder.end(path) if absent else own_folder.begin(path)
     except (own_folder.Foreign, OSError) as error:

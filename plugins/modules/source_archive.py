@@ -88,6 +88,8 @@ def main():
     path = module.params["path"].rstrip("/")
     changed = not os.path.exists(path)
     try:
+        if changed:
+            own_folder.require_own(path + ".new")
         if changed and not module.check_mode:
             unpack(module.params["archive"], path)
     except (UnpackError, own_folder.Foreign, ToolMissing, OSError) as error:

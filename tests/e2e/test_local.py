@@ -795,16 +795,17 @@ class TestWatched:
     def test_an_engine_that_hangs_and_says_that_it_is_healthy(self, watch):
         """A rank is stopped while it computes."""
         (worker,) = (pid for pid in WATCHED.processes()["decode-0"] if "Worker" in name_of(pid))
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            body = completion_of("tiny", service.prompt(), 700, ignore_eos=True)
-            asked = pool.submit(ask, Target(self.ROUTER), "/v1/completions", body, 300.0)
+        clients = 8  # a single answer may be whole before its request is seen in the metrics
+        with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+            bodies = [completion_of("tiny", service.prompt(), 700, ignore_eos=True) for _client in range(clients)]
+            asked = [pool.submit(ask, Target(self.ROUTER), "/v1/completions", body, 300.0) for body in bodies]
             running = "vllm:num_requests_running"
             service.eventually(lambda: 1 / service.counter(self.DECODE, running), 30, "a request at decode")
             with stopped(worker):
                 service.get(f"{self.DECODE}/health")
                 watch.raised("EngineStuck", within("EngineStuck"))
                 service.get(f"{self.DECODE}/health")
-            assert len(read_answer(asked.result()).text) > 700
+            assert all(len(read_answer(answer.result()).text) > 700 for answer in asked)
         watch.quiet()
 
     def test_decode_that_computes_prompts_itself(self, watch):

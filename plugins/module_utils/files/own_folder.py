@@ -19,17 +19,22 @@ class Foreign(Exception):
 
 def begin(path, mode=0o755):
     """Make the folder, or go on in the one that a killed run left; the path of its content. Raises ``Foreign``, and changes nothing then."""
-    if os.path.lexists(path) and not is_own(path):
-        raise Foreign(
-            f"{path} exists, and this collection did not make it, because it has no file {tree.MADE}. It is not changed. Fix: move it away; if an "
-            "earlier version of this collection left it when it was interrupted, remove it"
-        )
+    require_own(path)
     tree.make_shared(path, mode, -1, -1, mark=True)
     content = os.path.join(path, CONTENT)
     with contextlib.suppress(FileExistsError):
         os.mkdir(content, mode)
         os.chmod(content, mode)  # also with another umask
     return content
+
+
+def require_own(path):
+    """Raise ``Foreign`` if something that this collection did not make has the name."""
+    if os.path.lexists(path) and not is_own(path):
+        raise Foreign(
+            f"{path} exists, and this collection did not make it, because it has no file {tree.MADE}. It is not changed. Fix: move it away; if an "
+            "earlier version of this collection left it when it was interrupted, remove it"
+        )
 
 
 def is_own(path):

@@ -104,7 +104,8 @@ class Cluster:
         try:
             return self._write("patch", self._path(manifest), query, manifest, dry, APPLY)
         except Refused as error:
-            if error.code != 409 or not str(error).startswith("Apply failed with"):
+            immutable = manifest.get("immutable")  # nobody can take its fields over; the caller names what helps
+            if error.code != 409 or immutable or not str(error).startswith("Apply failed with"):
                 raise
             raise Refused(409, error.reason, f"{error}. {TAKEN}") from error
 

@@ -44,7 +44,7 @@ _KEYS = (
 )
 # Names that end so; but for tokens of a vocabulary.
 _ENDS = "authorization|cookie|signature|token"
-_VOCABULARY = "(?:audio|bos|cls|eos|first|image|last|mask|new|next|output|pad|per|prompt|sep|special|stop|unk|video)[_-]token(?![\\w-])"
+_VOCABULARY = "(?:[\\w-]*[_-])?(?:audio|bos|cls|eos|first|image|last|mask|new|next|output|pad|per|prompt|sep|special|stop|unk|video)[_-]token(?![\\w-])"
 _NAMED = re.compile(
     rf"""(?<![\w-])(?!{_VOCABULARY})(?=[\w-]*?(?:{_KEYS})|[\w-]*(?:{_ENDS})(?![\w-])|(?-i:[A-Z0-9_]+_KEY)(?![\w-]))(?=([\w-]+))\1{_VALUE}""",
     re.IGNORECASE,

@@ -44,11 +44,19 @@ def records(variables: Variables) -> list[str]:
 def _clean(value: t.Any, redactor: Redactor, name: str = "") -> t.Any:
     """The value with texts that have no secrets, such as a password in the URL of a package index. ``name``: of the field, or the word before it."""
     if isinstance(value, t.Mapping):
-        return {redactor.without_secrets(str(key)): _clean(item, redactor, str(key)) for key, item in value.items()}
+        outer = name if _is_secret(redactor, name) else ""
+        return {
+            redactor.without_secrets(str(key)): _clean(item, redactor, outer or str(key)) for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         before = [name, *(item if isinstance(item, str) and item.startswith("-") else name for item in value)]
         return [_clean(item, redactor, word) for item, word in zip(value, before, strict=False)]
-    pair = f"{name}: value"
-    if value not in (None, "") and not isinstance(value, bool) and redactor.without_secrets(pair) != pair:
+    if value not in (None, "") and not isinstance(value, bool) and _is_secret(redactor, name):
         return LEFT_OUT
     return redactor.without_secrets(value) if isinstance(value, str) else value
+
+
+def _is_secret(redactor: Redactor, name: str) -> bool:
+    """Whether a field of this name holds a secret, also in the fields below it."""
+    pair = f"{name}: value"
+    return redactor.without_secrets(pair) != pair

@@ -22,11 +22,16 @@ from .store import FetchError, Store
 FOLDER = ".archives"
 VARIABLE = "ASCEND_INFERENCE_ARCHIVES"
 MOST_CMAKE = 2**20  # bytes of a file of CMake
-ADDRESS = re.compile(r"https?://(?:[\w./:~+-]|\$\{\w+\})+\.(?:tar\.\w+|tgz|zip)(?![\w./~+-])", re.ASCII)
+# Its beginning may be a variable, but for those of folders.
+ADDRESS = re.compile(
+    r"(?:https?://|(?:(?<=\bURL\s)|(?<=\bURL\s\"))(?=\$\{(?!CMAKE_|PROJECT_)))(?:[\w./:~+-]|\$\{\w+\})+\.(?:tar\.\w+|tgz|zip)(?![\w./~+-])",
+    re.ASCII,
+)
 REPOSITORY = re.compile(r"https?://[\w./:~+-]+\.git\b", re.ASCII)
 INCLUDE = re.compile(r"\binclude\s*\(\s*\"?([^\s\")]+)", re.IGNORECASE)
 PACKAGE = re.compile(r"\bfind_package\s*\(\s*(\w+)", re.IGNORECASE)
-SET = re.compile(r"\bset\s*\(\s*(\w+)\s+\"?([\w./:~+-]+)\"?\s*[\s)]", re.IGNORECASE)
+SET = re.compile(r"\bset\s*\(\s*(\w+)\s+([^)]*)\)", re.IGNORECASE)
+CONSTANT = re.compile(r"\"?([\w./:~+-]+)\"?(?:\s+(?:CACHE\s.*|PARENT_SCOPE))?\s*", re.DOTALL)
 NAMED = re.compile(r"\$\{(\w+)\}")
 TESTS = ("test", "tests")  # folders of tests, which no role builds
 HASH = re.compile(r"\bURL_HASH\s+SHA256=([0-9a-fA-F]{64})\b")
@@ -94,15 +99,17 @@ def settings(files: t.Mapping[str, str]) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for text in files.values():
         for name, value in SET.findall(without_comments(text)):
-            found.setdefault(name, set()).add(value)
-    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+            constant = CONSTANT.fullmatch(value)
+            found.setdefault(name, set()).add(constant[1] if constant else "")
+    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1 and values != {""}}
 
 
 def complete(address: str, values: t.Mapping[str, str]) -> str:
     """An address with the values of its variables; empty if one has no constant value."""
     if not {*NAMED.findall(address)} <= {*values}:
         return ""
-    return NAMED.sub(lambda match: values[match[1]], address)
+    found = NAMED.sub(lambda match: values[match[1]], address)
+    return found if found.startswith(("http://", "https://")) else ""
 
 
 def unknown(files: t.Mapping[str, str]) -> list[str]:

@@ -229,7 +229,7 @@ def _stop_first(
         )
         return names
     if given:
-        _vacate(result, taken, allow_pause, early)
+        _vacate(result, names, taken, allow_pause, early)
     if parted:
         _refuse(result, sorted(parted, key=natural), reason, plan, deployed, allow_pause, early)
     return names
@@ -549,9 +549,14 @@ def _rolled(
 
 
 def _vacate(
-    result: dict[str, t.Any], taken: t.Mapping[str, t.Mapping[str, set[str]]], allow_pause: bool, early: bool
+    result: dict[str, t.Any],
+    whole_names: t.Collection[str],
+    taken: t.Mapping[str, t.Mapping[str, set[str]]],
+    allow_pause: bool,
+    early: bool,
 ) -> None:
-    names = sorted({name for found in taken.values() for name in found})
+    """Add the pause of the instances that stop whole, or its refusal, which names the processes whose NPUs are taken."""
+    names = sorted(whole_names if allow_pause else {name for found in taken.values() for name in found})
     takers = sorted({name for found in taken.values() for new in found.values() for name in new})
     result["pauses"][REASSIGNED] = names
     if allow_pause:

@@ -51,6 +51,8 @@ def fabric_failures(results: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]
     lines = [f"{host}: {problem}" for host, problem in failed.items()]
     lines += [f"All settings are set on {', '.join(done)}."] if done else []
     lines += [f"Nothing was changed on {', '.join(left)}."] if left else []
+    if not any("states" in result or result.get("unreachable") for result in results.values()):
+        return [*lines, "No host was changed. Fix: correct the reason and run the playbook again"]
     return [
         *lines,
         "The hosts of one deployment differ now, so do not start it. Fix: correct the reason and run the playbook again, which changes only what "

@@ -177,7 +177,7 @@ def test_a_known_secret_is_found_as_a_url_and_as_json_write_it():
 
 SOUND = [
     "E1124 20:00:00.1 7 transfer_metadata_plugin.cpp:292] GET http://10.0.0.1:8080/metadata?key=mooncake%2Fram%2F10.0.0.1%3A13335 http=404",
-    "INFO eos_token=2, time per_token: 3 ms, 12 tokens, mode=auto",
+    "INFO eos_token=2, num_prompt_token: 7, time per_token: 3 ms, 12 tokens, mode=auto",
     "INFO 11-22 10:00:00 [loggers.py:1] Engine 000: Avg prompt throughput: 12.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs",
     "ERROR 11-22 10:00:00 Mooncake transfer failed, ret: -1",
     "INFO KV cache transfer for request cmpl-1 took 12.5 ms",

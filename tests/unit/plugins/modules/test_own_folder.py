@@ -59,8 +59,9 @@ def test_what_others_made_with_the_same_name_stays(tmp_path, run_module, archive
         ("own_folder", {"path": str(tmp_path / "models/qwen.unpacking")}),
         ("source_archive", {"archive": archive, "path": str(tmp_path / "sources/vllm")}),
     ):
-        found = run_module(name, **options)
-        assert found["failed"] and "this collection did not make it" in found["msg"] and "Fix:" in found["msg"]
+        for check in (True, False):
+            found = run_module(name, check=check, **options)
+            assert found["failed"] and "this collection did not make it" in found["msg"] and "Fix:" in found["msg"]
     found = run_module("own_folder", path=str(tmp_path / "models/qwen.unpacking"), state="absent")
     assert not found["failed"] and not found["changed"]
     assert listing(tmp_path) == before

@@ -346,7 +346,16 @@ def test_a_deployment_in_a_cluster_is_refused(plan):
         settings_filter(pods, {}, others(), {})
 
 
-PLANTED = ("inference_secrets", "s3cret-value", "pass-word", "other", "smoke", "by-its-name", "after-its-option")
+PLANTED = (
+    "below-its-name",
+    "inference_secrets",
+    "s3cret-value",
+    "pass-word",
+    "other",
+    "smoke",
+    "by-its-name",
+    "after-its-option",
+)
 
 
 def test_the_inventory_has_what_a_check_needs_and_no_secret():
@@ -358,6 +367,7 @@ def test_the_inventory_has_what_a_check_needs_and_no_secret():
         "inference_bench": {"profile": "smoke"},
         "ansible_become_password": "other",
         "inference_env": {"HF_TOKEN": "by-its-name", "A": "b"},
+        "inference_extra": {"basic_auth": {"user": "u", "hashes": ["below-its-name"]}},
         "inference_args": {"words": ["--api-key", "after-its-option", "--port", "80"]},
     }
     hostvars = {

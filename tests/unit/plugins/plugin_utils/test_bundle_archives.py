@@ -137,6 +137,25 @@ def test_addresses_have_the_values_of_constant_variables(mooncake):
     assert wanted(cmake_files(str(mooncake))) == {f"{SERVER}/tags/v3.11.3.tar.gz": HASHED}
 
 
+@pytest.mark.parametrize(
+    "more", ["set(V ${OTHER})", "set(V 1.0 2.0)", 'set(V "")', "set(V 2.0 CACHE STRING text)", "set(V $ENV{V})"]
+)
+def test_a_variable_with_another_value_is_not_constant(more):
+    files = {"CMakeLists.txt": f"set(V 1.0)\nFetchContent_Declare(c URL {SERVER}/c-${{V}}.tar.gz)\n"}
+    assert list(wanted(files)) == [f"{SERVER}/c-1.0.tar.gz"] and unknown(files) == []
+    files["other.cmake"] = more + "\n"
+    assert wanted(files) == {} and unknown(files) == [f"{SERVER}/c-${{V}}.tar.gz"]
+
+
+def test_the_beginning_of_an_address_may_be_a_variable():
+    text = 'FetchContent_Declare(d URL ${BASE}/d-1.tar.gz)\nfile(COPY x URL "${CMAKE_CURRENT_LIST_DIR}/own.zip")\n'
+    assert wanted({"CMakeLists.txt": text}) == {} and unknown({"CMakeLists.txt": text}) == ["${BASE}/d-1.tar.gz"]
+    text += f"set(BASE {SERVER})\n"
+    assert (
+        list(wanted({"CMakeLists.txt": text})) == [f"{SERVER}/d-1.tar.gz"] and unknown({"CMakeLists.txt": text}) == []
+    )
+
+
 def test_what_cannot_become_a_part_of_the_sources_is_known(mooncake):
     files = cmake_files(str(mooncake))
     variables = [f"{SERVER}/${{PLACE}}/v${{JSON_VERSION}}.tar.gz", f"{SERVER}/v${{UNSET}}.zip"]

@@ -333,3 +333,9 @@ def test_a_failure_names_the_hosts_that_changed_and_those_that_did_not():
     assert "run the playbook again" in lines[3] and "inference_fabric_rollback=true" in lines[3]
     lost = {"unreachable": True, "msg": "Failed to connect"}
     assert fabric_failures({"a": lost})[0] == "a: Failed to connect"
+    assert "differ now" in fabric_failures({"a": lost, "b": {}})[-1], "it may have been lost in the change"
+    refused = fabric_failures({"a": {"msg": "no tool"}, "b": {"skipped": True}})
+    assert refused[1:] == [
+        "Nothing was changed on b.",
+        "No host was changed. Fix: correct the reason and run the playbook again",
+    ]
