@@ -39,7 +39,12 @@ NODES = [part for number in (1, 2) for part in ("--node", f"node{number}=huawei.
 MIRROR = "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"
 BROKEN = "example.com/broken:v0.13.0-a3"
 THEIRS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-another-owner"}, "data": {"a": "b"}}
-UNMANAGED = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "deepseek-pd-router"}, "spec": {"ports": []}}
+UNMANAGED = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "deepseek-pd-router"},
+    "spec": {"ports": [{"port": 81}]},
+}
 PLAY = """
 - hosts: all
   gather_facts: false
@@ -294,7 +299,8 @@ def test_missing_requirements_are_reported_before_any_change(tmp_path):
             assert fakes[name].names("/api/v1/configmaps") == [], name
             if name != "no_kthena":
                 assert fakes[name].names(WORKLOAD) == [], name
-        assert fakes["unmanaged"].get(CORE + "services/deepseek-pd-router")["spec"]["ports"] == []
+        ports = fakes["unmanaged"].get(CORE + "services/deepseek-pd-router")["spec"]["ports"]
+        assert [port["port"] for port in ports] == [81], "it is as it was"
         assert cluster_of.message(output, "topology") == ""
         assert len(fakes["topology"].pods()) == 4
         serving = fakes["topology"].get(WORKLOAD + "/deepseek-pd")

@@ -61,11 +61,11 @@ def play(folder, book, *within, **variables):
     )
 
 
-def prepared(folder, within=OFFLINE, **variables):
+def prepared(folder, within=None, **variables):
     """Prepare the host twice without a route; whether the first run changed it, and the second did not."""
     changes = []
     for _run in range(2):
-        done = play(folder, "prepare", *within, inference_bundle=str(folder / "bundle"), **variables)
+        done = play(folder, "prepare", *(within or OFFLINE), inference_bundle=str(folder / "bundle"), **variables)
         assert done.returncode == 0, done.stdout[-6000:]
         recap = next(line for line in done.stdout.splitlines() if line.startswith("here "))
         changes.append("changed=0" not in recap)
