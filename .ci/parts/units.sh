@@ -45,12 +45,14 @@ omitted=()
 if [ -z "${LONG:-}" ] && [ ${#for_targets[@]} -gt 0 ]; then
     mapfile -t omitted < <(grep --files-without-match 'importorskip(.*reason=' "${for_targets[@]}")
 fi
-on_controller "${controllers[0]}" -n 2 "${omitted[@]/#/--ignore=}" tests/unit
+# A failure on one Python must not hide those on the others.
+failed=0
+on_controller "${controllers[0]}" -n 2 "${omitted[@]/#/--ignore=}" tests/unit || failed=1
 # What roles and playbooks do is recorded with the ansible-core of the main Python; all cases run in one process.
-[ "${controllers[0]}" = "$main" ] || on_controller "$main" tests/unit/rehearsal
+if [ "${controllers[0]}" != "$main" ]; then on_controller "$main" tests/unit/rehearsal || failed=1; fi
 if [ -n "${LONG:-}" ]; then
     for version in $(printf '%s\n' "$main" "${controllers[-1]}" | sort -u -t. -k2n); do
-        [ "$version" = "${controllers[0]}" ] || on_controller "$version" -n 2 tests/unit --ignore tests/unit/simulator --ignore tests/unit/rehearsal
+        [ "$version" = "${controllers[0]}" ] || on_controller "$version" -n 2 tests/unit --ignore tests/unit/simulator --ignore tests/unit/rehearsal || failed=1
     done
 fi
 
@@ -60,6 +62,7 @@ fi
 if [ ${#for_targets[@]} -eq 0 ]; then
     say "no tests of modules or module_utils yet"
 else
-    on_target "${all[0]}" "${for_targets[@]}"
+    on_target "${all[0]}" "${for_targets[@]}" || failed=1
 fi
+[ "$failed" = 0 ] || exit 1
 say "done"
