@@ -228,11 +228,10 @@ def proxy(case: Case) -> t.Iterator[Finding]:
     The engines' image contains vLLM-Ascend's proxies but not routers of other packages, so the router's pod would not start.
     """
     package = flavour_of(case.context).package
-    for service in case.services:
-        packaged = package and service.kind == "router" and is_pod(service.host)
-        if package and packaged and not case.context.description.kubernetes.router.image:
-            problem = f"image is not set for the router {package.program}"
-            yield Finding.at("inference_kubernetes.router.image", "", problem)
+    in_pod = any(service.kind == "router" and is_pod(service.host) for service in case.services)
+    if package and in_pod and not case.context.description.kubernetes.router.image:
+        problem = f"image is not set for the router {package.program}"
+        yield Finding.at("inference_kubernetes.router.image", "", problem)
 
 
 @rule("K8S-ROUTER-HOST", "Add a host to the group, or use router.mode: deployment.", "design of the runtimes")
