@@ -63,7 +63,7 @@ options:
       - Seconds after which a pod of the plan that cannot pull its image, cannot be created, has crashed three times or is refused by the
         server ends the wait.
       - Twice as long for a controller that makes no pods of a role.
-      - Five times as long for a pod that no node or scheduler takes, or whose volumes or network are not ready.
+      - Five times as long for a pod that no node or scheduler takes, whose volumes or network are not ready, or whose node died before it could go.
     type: int
     default: 60
   stuck:

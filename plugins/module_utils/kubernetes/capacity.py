@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import itertools
+
 from ..tools.finding import Finding
+from .names import COMPONENT, SERVING_ROLE
 from .quantity import is_quantity, quantity
 from .readiness import alive
 from .workloads import templates
@@ -55,9 +58,9 @@ def node_shortage(plan, nodes, taken=None):
     kubernetes = plan["kubernetes"]
     resource, roles = kubernetes["resource"], kubernetes["roles"]
     sizes = [_allocatable(node, resource) for node in nodes]
-    alone = _with_ports_of_the_node(plan)
+    alone, apart = _with_ports_of_the_node(plan), _apart(plan)
     requested = [
-        (role["devices"], role["replicas"], name, name in alone and rank == 0)
+        (role["devices"], role["replicas"], name, apart[name] | ({name} if name in alone and rank == 0 else set()))
         for name, role in roles.items()
         for dummy in range(role["replicas"] * kubernetes["groups"])
         for rank in range(role["pods"])
@@ -74,23 +77,66 @@ def node_shortage(plan, nodes, taken=None):
         fix = "Bring the nodes back." if out else fix
         return [_unschedulable("inference_kubernetes.resource", resource, problem, fix)]
     left = [size - taken.get(node["metadata"]["name"], 0) for node, size in zip(nodes, sizes)] if taken else sizes
-    free = sorted(left, reverse=True)
+    lacking = _lacking(requested, left)
+    if not lacking:
+        return []
+    amount, name, is_free = lacking
+    total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
+    total += f" ({out})" if out else ""
+    total += f", of which other pods hold {sum(taken.values())}" if taken else ""
+    problem = (
+        f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(requested)} pods"
+    )
+    if is_free and name in alone:
+        problem += ", as the ports of a role's pods are the same and each needs a node of its own"
+    if is_free and apart[name]:
+        problem += ", as it shares no node with a pod of {}".format(", ".join(sorted(apart[name])))
+    return [_unschedulable(f"role {name}", amount, problem, "Plan fewer or smaller instances, or add nodes.")]
+
+
+def _lacking(requested, left):
+    """``(devices, role, whether a node has them)`` of a pod that finds no place; None if all do.
+
+    Roles that share no node may fit in one order of roles and nodes only, so all are tried.
+    """
+    failed, roles = [], sorted({name for dummy, count, name, avoided in requested if avoided - {name}})
+    for order in itertools.permutations(roles):
+        pods = sorted(
+            requested, key=lambda pod: (pod[2] in order and -order.index(pod[2]), *pod[:3], len(pod[3])), reverse=True
+        )
+        for is_reversed in (True, False)[: 1 + bool(roles)]:
+            failed.append(_unplaced(pods, sorted(left, reverse=is_reversed)))
+            if not failed[-1]:
+                return None
+    return failed[0]
+
+
+def _unplaced(pods, free):
+    """The first of the pods for which the nodes have no place."""
     holds = [set() for dummy in free]
-    for amount, dummy, name, is_alone in sorted(requested, reverse=True):
+    for amount, dummy, name, avoided in pods:
         fitting = [index for index, size in enumerate(free) if size >= amount]
-        place = next((index for index in fitting if not is_alone or name not in holds[index]), None)
+        place = next((index for index in fitting if not holds[index] & avoided), None)
         if place is None:
-            total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
-            total += f" ({out})" if out else ""
-            total += f", of which other pods hold {sum(taken.values())}" if taken else ""
-            problem = f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(requested)} pods"
-            problem += (
-                ", as the ports of a role's pods are the same and each needs a node of its own" if fitting else ""
-            )
-            return [_unschedulable(f"role {name}", amount, problem, "Plan fewer or smaller instances, or add nodes.")]
+            return amount, name, bool(fitting)
         free[place] -= amount
         holds[place].add(name)
-    return []
+    return None
+
+
+def _apart(plan):
+    """``{role: roles with which its pods share no node}``; a required anti-affinity holds in both directions."""
+    found = {name: set() for name in plan["kubernetes"]["roles"]}
+    planned = [(role, template) for item in plan["objects"] for role, dummy, template, count in templates(item)]
+    for role, template in planned:
+        affinity = (template["spec"].get("affinity") or {}).get("podAntiAffinity") or {}
+        for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or []:
+            labels = (term.get("labelSelector") or {}).get("matchLabels") or {}
+            other = labels.get(SERVING_ROLE) or labels.get(COMPONENT)
+            if role in found and other in found and term.get("topologyKey") == "kubernetes.io/hostname":
+                found[role].add(other)
+                found[other].add(role)
+    return found
 
 
 def _with_ports_of_the_node(plan):

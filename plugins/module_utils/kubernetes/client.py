@@ -17,9 +17,10 @@ from .errors import KubernetesProblem, Refused, Unreachable
 
 try:
     from kubernetes import config
-    from kubernetes.client import ApiException
+    from kubernetes.client import ApiClient, ApiException, Configuration
     from kubernetes.dynamic import DynamicClient
     from urllib3.exceptions import HTTPError
+    from urllib3.util import Retry
 
     LIBRARY_ERROR = None
 except ImportError:
@@ -54,16 +55,17 @@ class Client:
 
     @staticmethod
     def _configured(kubeconfig, context):
+        found = Configuration()
+        found.retries = Retry(
+            3, respect_retry_after_header=False
+        )  # it would sleep as long as a server says; Cluster waits
         try:
-            return config.new_client_from_config(config_file=kubeconfig or None, context=context or None)
+            config.load_kube_config(kubeconfig or None, context or None, client_configuration=found)
         except config.ConfigException:
             if kubeconfig or context or not os.environ.get("KUBERNETES_SERVICE_HOST"):
                 raise
-        from kubernetes.client import ApiClient, Configuration
-
-        own = Configuration()
-        config.load_incluster_config(client_configuration=own)
-        return ApiClient(own)
+            config.load_incluster_config(client_configuration=found)
+        return ApiClient(found)
 
     def request(self, method, path, query=None, body=None, form="application/json"):
         """The server's answer as data; ``Refused`` or ``Unreachable``."""
@@ -105,7 +107,8 @@ class Client:
                 f"{self.url} does not accept the credentials of {self.place} ({message}). "
                 "Renew its token or certificate, or choose another context."
             )
-        return Refused(error.status, str(error.reason), message)
+        wait = str((getattr(error, "headers", None) or {}).get("Retry-After", ""))
+        return Refused(error.status, str(error.reason), message, int(wait) if wait.isdecimal() else 0)
 
     def _unreachable(self, error):
         cause = getattr(error, "reason", None) or error

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from .client import APPLY
@@ -15,6 +16,7 @@ FIELD_MANAGER = "ascend-inference"
 LOG_LINES, LOG_BYTES = 15, 4000
 ATTEMPTS = 3  # of a request that the server is unable to answer at the moment
 TAKEN = "Fix: set these fields in the inventory as they are, or run with kthena_force_conflicts=true to set them back"
+NEWEST = (99, 0)
 AWAY = 60  # seconds for which a server that has answered before may be away, as while it restarts
 
 
@@ -45,6 +47,14 @@ class Cluster:
                 raise
             return False
         return any(item.get("name") == plural for item in found)
+
+    def version(self):
+        """``(major, minor)`` of the server, also of a minor such as ``26+``; the newest if it does not tell."""
+        try:
+            found = self._request("get", "/version")
+            return tuple(int(re.match("[0-9]+", found[key]).group()) for key in ("major", "minor"))
+        except (AttributeError, KeyError, TypeError, Refused):
+            return NEWEST
 
     def everywhere(self, kind):
         """The objects of a kind in all namespaces, as the server has them at hand."""
@@ -147,5 +157,5 @@ class Cluster:
                 is_late = attempt >= ATTEMPTS and not (self.has_answered and self.now() - begin < AWAY)
                 if is_late or not (is_away or error.is_passing()):
                     raise
-            attempt += 1
-            self.sleep(max(self.poll, 1))
+                attempt += 1
+                self.sleep(max(self.poll, 1, min(error.wait, AWAY)))

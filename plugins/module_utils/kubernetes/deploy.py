@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import copy
+
 from .changes import Changes, earlier
 from .cluster import FIELD_MANAGER
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
 from .manifests import objects, pods, secret
-from .names import COMPONENT, address, label
+from .names import COMPONENT, PLAN_DIGEST, address, label
 from .ownership import is_managed, stale
 from .preflight import problems, report
 from .readiness import (
@@ -29,6 +31,11 @@ from .stuck import RESTARTED, crash_loops, restarted, stuck, waiting
 from .workloads import is_autoscaled, role_of, scaled, templates
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
+
+
+EVICTION_POLICY = (
+    "unhealthyPodEvictionPolicy"  # of a PodDisruptionBudget, since Kubernetes 1.27; servers before refuse it
+)
 
 
 class Waiting(Exception):
@@ -62,10 +69,16 @@ class Deployment:
                 return
             self._try()
             self._apply_all()
-        if not self.cluster.check:
-            self._wait_for_engines()
-            self._wait_for_router()
-        self._prune()
+        try:
+            if not self.cluster.check:
+                self._wait_for_engines()
+                self._wait_for_router()
+            self._prune()
+        except (Refused, Unreachable) as error:
+            if self.cluster.check:
+                raise
+            text = f"{error}\nAll objects are applied. It is unknown whether they serve: mend it and run site."
+            raise KubernetesProblem(text) from error
 
     @staticmethod
     def _refuse(found):
@@ -87,12 +100,25 @@ class Deployment:
             )
         else:
             self.warnings += scheduler_warnings(self.cluster, self.plan)
+        self._leave_out_eviction_policy()
         for kind, reason in sorted(self.state.absent.items()):
             if self.plan["kubernetes"].get("pod_monitor") == "always" or "may not" in reason:
                 self.warnings.append(f"No {kind} was applied: {reason}.")
         if "secret" in self.state.hidden:
             name = self.plan["kubernetes"]["secrets"]["name"]
             self.warnings.append(f"Cannot read Secret {name}; whether it has the needed keys was not checked.")
+
+    def _leave_out_eviction_policy(self):
+        budgets = [item for item in self.plan["objects"] if EVICTION_POLICY in item.get("spec", {})]
+        if not budgets or self.cluster.version() >= (1, 27):
+            return
+        self.plan = copy.deepcopy(self.plan)
+        for item in self.plan["objects"]:
+            item.get("spec", {}).pop(EVICTION_POLICY, None)
+        self.warnings.append(
+            f"The server is older than Kubernetes 1.27, so PodDisruptionBudgets are applied without {EVICTION_POLICY}: "
+            "a pod that never becomes ready blocks the drain of its node."
+        )
 
     def _make_namespace(self):
         """Returns whether there is a namespace then: in a dry run nothing can be tried in one that is not there."""
@@ -284,11 +310,25 @@ class Deployment:
             found = pods_of(self.cluster, self.plan)
         except (Refused, Unreachable) as error:
             if isinstance(error, Refused) and not error.is_passing():
-                text = f"{error}\nAll objects are applied. It is unknown whether they serve: mend it and run site."
-                raise KubernetesProblem(text) from error
+                raise
             return [str(error)]
+        self._refuse_others(engines)
         self.engines = found
         return pending_engines(engines) + pending_pods(self.plan, found)
+
+    def _refuse_others(self, engines):
+        """Somebody else removes the engines, or deploys another plan, as two runs at once do: neither would become complete."""
+        for place, thing in engines.items():
+            digest = thing and (thing["metadata"].get("annotations") or {}).get(PLAN_DIGEST)
+            if not thing or thing["metadata"].get("deletionTimestamp"):
+                text = "was removed by somebody while this run waited for it"
+            elif digest not in (None, "", self.plan["digest"]):
+                text = (
+                    "got another plan while this run waited for its own: another run, or a GitOps tool, deploys it too"
+                )
+            else:
+                continue
+            raise KubernetesProblem(f"{place} {text}. Fix: find out who did, let only one deploy, and run site.")
 
     def _overdue(self):
         """Pods of engines that have been for too long in a state that waiting does not change."""

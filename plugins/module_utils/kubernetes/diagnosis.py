@@ -85,7 +85,7 @@ def state_of(pod):
             found.append("{}: {}".format(condition.get("reason"), condition.get("message")))
     for container in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
         found += _container(container)
-    if _is_abandoned(status):
+    if is_abandoned(pod):
         node = pod["spec"].get("nodeName", "")
         found.append(f"its node does not report: kubectl describe node {node}".rstrip())
         if pod["metadata"].get("deletionTimestamp"):
@@ -93,8 +93,9 @@ def state_of(pod):
     return ", ".join(found)
 
 
-def _is_abandoned(status):
+def is_abandoned(pod):
     """Whether the node controller alone says that a pod is not ready: the last report of its node stays as it was."""
+    status = pod.get("status") or {}
     ready = [item for item in status.get("conditions") or [] if item.get("type") == "Ready"]
     containers = status.get("containerStatuses") or [{}]
     is_taken_back = any(item.get("status") != "True" and not item.get("reason") for item in ready)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 
 class KubernetesProblem(Exception):
-    """A message for the user; ``result`` is what a module returns with it."""
+    """A message for the user; ``result`` is what a module returns with it, ``wait`` the seconds that a server asks for."""
 
-    result = {}
+    result, wait = {}, 0
 
 
 class Unreachable(KubernetesProblem):
@@ -19,9 +19,9 @@ class Unreachable(KubernetesProblem):
 class Refused(KubernetesProblem):
     """The server's answer to a request that it did not accept: HTTP status, reason and message."""
 
-    def __init__(self, code, reason, message):
+    def __init__(self, code, reason, message, wait=0):
         super().__init__(message)
-        self.code, self.reason = code, reason
+        self.code, self.reason, self.wait = code, reason, wait
 
     def is_passing(self):
         """Whether the same request may be accepted a little later. An apply with an unknown field is answered with 500 too."""

@@ -22,7 +22,8 @@ def quota_shortage(plan, quotas, running):
         if spec.get("scopes") or spec.get("scopeSelector"):
             continue
         for key, hard in sorted((spec.get("hard") or {}).items()):
-            name = key if "." in key or key == "pods" else f"requests.{key}"  # cpu is short for requests.cpu
+            name = key if "." in key else f"requests.{key}"  # cpu is short for requests.cpu
+            name = "pods" if key in ("pods", "count/pods") else name
             more = needed.get(name, 0) - held.get(name, 0)
             free = quantity(hard) - (quantity(used[key]) if is_quantity(used.get(key)) else held.get(name, 0))
             if more > 0 and more > free:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from .diagnosis import is_abandoned
 from .names import WORKER_INDEX, label, seconds
-from .readiness import alive, has_ended, is_current, planned_pods
+from .readiness import alive, has_ended, incomplete, is_current, planned_pods
 from .workloads import role_of
 
 PULLING = ("ErrImagePull", "ImagePullBackOff")  # in turn, with each attempt
@@ -25,7 +26,10 @@ UNMADE = 2  # times the timeout: a controller makes pods within seconds
 
 def stuck(plan, pods):
     """``{"POD: REASON": factor}``: how many times ``stuck_timeout`` a pod may be in this state."""
-    found = waiting(pod for pod in pods if is_current(plan, pod))
+    found, lacking = waiting(pod for pod in pods if is_current(plan, pod)), incomplete(plan, pods)
+    for pod in pods:  # one with a fixed name is made again when the old one is gone
+        if pod["metadata"].get("deletionTimestamp") and is_abandoned(pod) and role_of(pod) in lacking:
+            found["{}: its node does not report, and it stays".format(pod["metadata"]["name"])] = SLOW
     for name in plan["kubernetes"]["roles"]:
         if planned_pods(plan, name) and not any(role_of(pod) == name for pod in pods):
             found[f"{name}: its controller makes no pods"] = UNMADE

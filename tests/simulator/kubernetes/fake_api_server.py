@@ -26,6 +26,7 @@ from fake_controller import Controller
 from fake_store import Refused, Store, now
 
 REVIEW = "SelfSubjectAccessReview"
+PAUSE = 2  # seconds that a busy server asks for
 PLAIN = {
     "v1": [
         ("namespaces", "Namespace", False),
@@ -36,7 +37,9 @@ PLAIN = {
         ("services", "Service", True),
         ("events", "Event", True),
         ("resourcequotas", "ResourceQuota", True),
+        ("serviceaccounts", "ServiceAccount", True),
     ],
+    "scheduling.k8s.io/v1": [("priorityclasses", "PriorityClass", False)],
     "apps/v1": [("deployments", "Deployment", True)],
     "policy/v1": [("poddisruptionbudgets", "PodDisruptionBudget", True)],
     "networking.k8s.io/v1": [("networkpolicies", "NetworkPolicy", True)],
@@ -98,6 +101,9 @@ class Api:
     def __init__(self, store, crds, refuse_pods=""):
         self.store, self.refuse_pods = store, refuse_pods
         self.logs = lambda pod: ""
+        self.minor = 36  # of the server's version
+        self.busy = 0  # requests that it is too busy to answer
+        self.seen = set()  # (verb, group, resource, whether in a namespace) of all requests
         self.rights = None  # rules of a Role for the only user; None: may do everything
         self.resources = {version: list(rows) for version, rows in PLAIN.items()}
         self.schemas = dict(fake_shapes.BUILT_IN)
@@ -108,6 +114,10 @@ class Api:
             self.resources.setdefault(version, []).append((names["plural"], names["kind"], True))
             self.schemas[names["kind"]] = spec["versions"][0]["schema"]["openAPIV3Schema"]
             store.create("customresourcedefinitions", "", crd)
+
+    def version(self):
+        """Of the server; clouds write a plus after the minor."""
+        return {"major": "1", "minor": f"{self.minor}+", "gitVersion": f"v1.{self.minor}.0-fake", "platform": "fake"}
 
     def row(self, version, plural):
         """The resource, or Refused with 404."""
@@ -150,6 +160,7 @@ class Api:
     def permit(self, verb, version, plural, namespace):
         """Refused if the user's Role does not allow it; everybody may ask what is allowed."""
         group = version.split("/")[0] if "/" in version else ""
+        self.seen.add((verb, group, plural, bool(namespace)))
         if plural == "selfsubjectaccessreviews" or self.allows(verb, group, plural, namespace):
             return
         scope = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
@@ -170,11 +181,12 @@ class Api:
         found = []
         if not NAME.fullmatch(name):
             found.append(f"metadata.name: Invalid value: {name!r}: a lowercase RFC 1123 subdomain")
-        if kind in self.schemas:
-            fake_schema.default(self.schemas[kind], thing)
+        schema = fake_shapes.known_to(self.minor, kind) or self.schemas.get(kind)
+        if schema:
+            fake_schema.default(schema, thing)
             body = {key: value for key, value in thing.items() if key not in ("apiVersion", "kind", "metadata")}
             before = {key: value for key, value in (old or {}).items() if key in body}
-            found += fake_schema.problems(self.schemas[kind], body, before)
+            found += fake_schema.problems(schema, body, before)
             unknown = [text for text in found if text.endswith(fake_schema.UNKNOWN)]
             if unknown:  # a plain error inside the server's apply
                 where = f"{thing['metadata'].get('namespace', '')}/{name}; {thing.get('apiVersion')}, Kind={kind}"
@@ -183,7 +195,7 @@ class Api:
             raise Refused(403, "Forbidden", f'pods "{name}" is forbidden: {self.refuse_pods}')
         if kind == "Pod":
             found += fake_pods.problems(thing.get("spec", {}))
-            fake_pods.within_quota(self.store, thing["metadata"].get("namespace", ""), thing)
+            fake_pods.admitted(self.store, thing["metadata"].get("namespace", ""), thing)
         fake_shapes.default(thing)
         found += fake_shapes.problems(thing) + fake_shapes.frozen(thing, old or {})
         if kind == "Service":
@@ -235,12 +247,13 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *args):
         """Disable logging."""
 
-    def answer(self, code, body):
+    def answer(self, code, body, headers=None):
         """Send JSON, or text as it is."""
         data = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(code)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
+        common = {"Content-Type": "application/json", "Content-Length": str(len(data))}
+        for name, value in {**common, **(headers or {})}.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
 
@@ -255,7 +268,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self.route(verb, body)
         except Refused as error:
-            self.answer(error.code, error.status())
+            self.answer(error.code, error.status(), {"Retry-After": str(error.wait)} if error.wait else {})
 
     def do_GET(self):
         """Read."""
@@ -279,10 +292,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def route(self, verb, body):
         """Find the requested resource."""
+        with self.api.store.lock:
+            self.api.busy, is_busy = max(0, self.api.busy - 1), self.api.busy > 0
+        if is_busy:  # API priority and fairness
+            raise Refused(429, "TooManyRequests", "Too many requests, please try again later.", PAUSE)
         url = urlsplit(self.path)
         query, parts = parse_qs(url.query), [part for part in url.path.split("/") if part]
         if parts == ["version"]:
-            return self.answer(200, {"major": "1", "minor": "36", "gitVersion": "v1.36.0-fake", "platform": "fake"})
+            return self.answer(200, self.api.version())
         if parts == ["api"]:
             return self.answer(200, {"kind": "APIVersions", "versions": ["v1"]})
         if parts == ["apis"]:
@@ -483,12 +500,14 @@ def main():
     parser.add_argument("--namespace", action="append", default=["default"])
     parser.add_argument("--refuse-pods", default="", help="a reason for which an admission plugin refuses every pod")
     parser.add_argument("--pod-network", default="10.9.0", help="three numbers of the pods' and nodes' addresses")
+    parser.add_argument("--busy", type=int, default=0, help="number of requests that get 429 first")
     parser.add_argument("--pace", type=float, default=0.2, help="seconds of a controller's step")
     options = parser.parse_args()
     store = Store()
     crds = ([] if options.no_crds else load_crds(options.crds)) + (fake_shapes.CRDS if options.more_crds else [])
     Handler.api = Api(store, crds, options.refuse_pods)
     Handler.api.logs = lambda pod: log_file(options.logs, pod)
+    Handler.api.busy = options.busy
     for name in options.namespace:
         store.create("namespaces", "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for text in options.node:

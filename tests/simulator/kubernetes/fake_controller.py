@@ -305,7 +305,7 @@ class Controller(threading.Thread):
     def schedule(self, pod):
         """Put a pod on a node that is up and has room for its devices and ports; returns whether there is one."""
         head, spec = pod["metadata"], pod["spec"]
-        fitting = [item for item in self.store.list("nodes") if is_up(item) and self.has_room(item, spec)]
+        fitting = [item for item in self.store.list("nodes") if is_up(item) and self.has_room(item, pod)]
         if fitting:
             held = {name: len(self.on(name)) for name in (item["metadata"]["name"] for item in fitting)}
             spec["nodeName"] = min(held, key=lambda name: (held[name], name))
@@ -326,15 +326,17 @@ class Controller(threading.Thread):
             if pod["spec"].get("nodeName") == node and not fake_pods.has_ended(pod)
         ]
 
-    def has_room(self, node, spec):
-        """Whether a node has the devices, and free ports, for a pod."""
+    def has_room(self, node, item):
+        """Whether a node has the devices and free ports for a pod, and no pod that it avoids."""
+        spec = item["spec"]
         there, offer = self.on(node["metadata"]["name"]), (node.get("status") or {}).get("allocatable", {})
         wanted = fake_pods.devices(spec)
         for name in wanted:
             used = sum(fake_pods.devices(pod["spec"]).get(name, 0) for pod in there)
             if used + wanted[name] > fake_pods.amount(offer.get(name, 0)):
                 return False
-        return not fake_pods.node_ports(spec) & {port for pod in there for port in fake_pods.node_ports(pod["spec"])}
+        ports = {port for pod in there for port in fake_pods.node_ports(pod["spec"])}
+        return not fake_pods.node_ports(spec) & ports and not any(fake_pods.avoid(item, pod) for pod in there)
 
     def started(self, pod):
         """The status of a pod that has run for a while."""
@@ -501,9 +503,9 @@ class Controller(threading.Thread):
         return self.create_pod(owner["metadata"]["namespace"], pod)
 
     def create_pod(self, namespace, pod):
-        """Create a pod; the quota of the namespace applies to controllers too. Returns the server's words if it refuses it."""
+        """Create a pod; admission and the quota of the namespace apply to controllers too. Returns the server's words if it refuses it."""
         try:
-            fake_pods.within_quota(self.store, namespace, pod)
+            fake_pods.admitted(self.store, namespace, pod)
             self.store.create("pods", namespace, pod)
         except Refused as error:
             return "" if error.code == 409 else error.message  # it exists, or is still terminating

@@ -17,6 +17,7 @@ KNOWN = {  # fields of some parts of a pod
     | {"failureThreshold", "initialDelaySeconds", "periodSeconds", "successThreshold", "timeoutSeconds"},
 }
 SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9}
+PRIORITIES = ("system-cluster-critical", "system-node-critical")  # which every cluster has
 
 
 def unknown(spec):
@@ -54,6 +55,21 @@ def _container(container, where):
             yield f'{where}.env[{place}].valueFrom.fieldRef.fieldPath: Unsupported value: "{field}"'
     if "readinessProbe" in container and len(HANDLERS & set(container["readinessProbe"])) != 1:
         yield f"{where}.readinessProbe: Required value: must specify a handler type"
+
+
+def admitted(store, namespace, pod):
+    """What admission plugins do with a new pod: Refused in their words if its service account or priority class is not there."""
+    start, spec = f'pods "{pod["metadata"]["name"]}" is forbidden: ', pod["spec"]
+    account = spec.setdefault("serviceAccountName", "default")
+    known = [item["metadata"]["name"] for item in store.list("serviceaccounts", namespace)]
+    if account not in ["default", *known]:  # a controller makes the first in every namespace
+        text = f'error looking up service account {namespace}/{account}: serviceaccount "{account}" not found'
+        raise Refused(403, "Forbidden", start + text)
+    name = spec.get("priorityClassName", "")
+    known = [item["metadata"]["name"] for item in store.list("priorityclasses")]
+    if name and name not in [*PRIORITIES, *known]:
+        raise Refused(403, "Forbidden", f"{start}no PriorityClass with name {name} was found")
+    within_quota(store, namespace, pod)
 
 
 def problems(spec):
@@ -124,9 +140,19 @@ def node_ports(spec):
     return {port[key] for port in ports if port.get(key)}
 
 
+def avoid(one, other):
+    """Whether either of two pods has a required anti-affinity against the other, on one node."""
+    for pod, target in ((one, other), (other, one)):
+        affinity = (pod["spec"].get("affinity") or {}).get("podAntiAffinity") or {}
+        for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or []:
+            if term["labelSelector"]["matchLabels"].items() <= (target["metadata"].get("labels") or {}).items():
+                return True
+    return False
+
+
 def uses(pod):
     """What a pod counts for in a quota: ``{"requests.cpu": 4.0}``."""
-    found = {"pods": 1.0}
+    found = {"pods": 1.0, "count/pods": 1.0}
     for container in pod["spec"].get("containers", []):
         resources = container.get("resources") or {}
         limits = resources.get("limits") or {}

@@ -62,6 +62,14 @@ BUILT_IN = {
 }
 
 
+def known_to(minor, kind):
+    """The shape of a kind in an old server, which does not know a field; None where that does not matter."""
+    if kind != "PodDisruptionBudget" or minor >= 26:
+        return None
+    fields = {name: shape for name, shape in BUDGET["properties"].items() if name != "unhealthyPodEvictionPolicy"}
+    return record("spec", spec=record(**fields))
+
+
 def crd(group, plural, kind, spec, version="v1"):
     """A CRD with this specification."""
     schema = {"openAPIV3Schema": record("spec", spec=spec, status=FREE)}

@@ -21,9 +21,9 @@ UPDATE = "update:"  # before the name of a manager that did not apply
 class Refused(Exception):
     """The answer to a request that the server refuses."""
 
-    def __init__(self, code, reason, message):
+    def __init__(self, code, reason, message, wait=0):
         super().__init__(message)
-        self.code, self.reason, self.message = code, reason, message
+        self.code, self.reason, self.message, self.wait = code, reason, message, wait
 
     def status(self):
         """The answer's body."""

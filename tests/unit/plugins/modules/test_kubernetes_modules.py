@@ -24,6 +24,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import
     quota,
     readiness,
     status,
+    workloads,
 )
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import logs as pod_logs
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused, Unreachable
@@ -86,7 +87,7 @@ class Server:
         try:
             call.route({"post": "create"}.get(method, method), copy.deepcopy(body))
         except fake_store.Refused as error:
-            raise Refused(error.code, error.reason, error.message) from error
+            raise Refused(error.code, error.reason, error.message, error.wait) from error
         return json.loads(json.dumps(call.result))
 
     def text(self, method, path, query):
@@ -134,9 +135,9 @@ def module(monkeypatch, run_module, tmp_path):
     return run
 
 
-def other_image():
+def other_image(**changes):
     """The plan with another image for its engines."""
-    return plan(image="mirror.example.com/ascend/vllm-ascend:v0.13.0-a3")
+    return plan(image="mirror.example.com/ascend/vllm-ascend:v0.13.0-a3", **changes)
 
 
 def test_deploy_applies_once_and_waits_until_it_serves(module):
@@ -1888,3 +1889,257 @@ def test_a_node_that_dies_is_named_and_what_it_ran_comes_back(module, workload):
     assert module(server, "info", planned)["ready"]
     assert not module(server, "deploy", planned)["failed"]
     assert not module(server, "remove", planned)["failed"]
+
+
+def test_a_busy_server_is_asked_again_when_it_says(module):
+    """API priority and fairness: 429 with Retry-After, of reads, questions, dry runs and writes alike."""
+    server = Server()
+    server.api.busy = 3
+    assert not module(server, "info")["failed"]
+    assert server.seconds == 3 * fake_api_server.PAUSE, "asked before the time, or later than needed"
+    waits = []
+
+    def fail(method, path, dry):
+        if method == "patch" and path.endswith("modelservings/demo") and len(waits) < 4 and dry != (len(waits) > 1):
+            waits.append(server.seconds)
+            raise Refused(429, "TooManyRequests", "Too many requests, please try again later.", 7)
+
+    server.fail = fail
+    done = module(server, "deploy")
+    assert not done["failed"], done["msg"]
+    assert [later - first for first, later in (waits[:2], waits[2:])] == [7, 7]
+
+
+def test_a_server_that_asks_for_an_hour_is_not_waited_for(module):
+    server = Server()
+    server.fail = refuse("get", "namespaces/serving", Refused(503, "Unavailable", "later", 3600))
+    assert "later" in module(server, "info")["msg"]
+    assert server.seconds <= 3 * cluster.AWAY
+
+
+@pytest.mark.parametrize(("minor", "has"), [(25, False), (27, True), (36, True)])
+def test_a_server_that_does_not_know_the_policy_of_evictions_gets_budgets_without_it(module, minor, has):
+    server = Server(nodes=4)
+    server.api.minor = minor
+    done = module(server, "deploy", plan(pools__decode__instances=2))
+    assert not done["failed"], done["msg"]
+    found = server.store.list("poddisruptionbudgets", "serving")
+    assert len(found) == 2 and {"unhealthyPodEvictionPolicy" in item["spec"] for item in found} == {has}
+    assert ["older than Kubernetes 1.27" in text for text in done["warnings"]].count(True) == (not has)
+    assert not module(server, "deploy", plan(pools__decode__instances=2))["changed"]
+    server.fail = refuse("get", "version", Refused(403, "Forbidden", "no"))
+    assert not module(Server(), "deploy")["failed"]
+
+
+def test_what_admission_refuses_is_named_before_anything_is_written(module):
+    """A service account or a priority class that is not there: no plan can know it, and controllers only log it."""
+    for settings, text in (
+        ({"kubernetes__service_account": "nobody-here"}, 'serviceaccount "nobody-here" not found'),
+        (
+            {"kubernetes__pods": {"decode": {"spec": {"priorityClassName": "nobody-here"}}}},
+            "no PriorityClass with name nobody-here was found",
+        ),
+    ):
+        server = Server()
+        done = module(server, "deploy", plan(**settings))
+        assert done["failed"] and text in done["msg"]
+        assert server.written == []
+        server.add("serviceaccounts", "serving", {"kind": "ServiceAccount", "metadata": {"name": "nobody-here"}})
+        server.add("priorityclasses", "", {"kind": "PriorityClass", "metadata": {"name": "nobody-here"}})
+        assert not module(server, "deploy", plan(**settings))["failed"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "least"),
+    [
+        ({"kubernetes__router": {"mode": "kthena_router"}, "pools__decode__ports": {}, "pools__prefill__ports": {}}, 3),
+        ({"kubernetes__separate_roles": True, "kubernetes__host_network": False}, 2),
+        ({"kubernetes__workload": "native", "kubernetes__separate_roles": True}, 3),
+    ],
+)
+def test_roles_that_share_no_node_are_counted_so(module, settings, least):
+    """The anti-affinity between roles: with too few nodes the last pods would stay Pending."""
+    planned = plan(pools__decode__instances=2, **settings)
+    done = module(Server(nodes=least - 1), "deploy", planned)
+    assert "as it shares no node with a pod of" in done["msg"] or "needs a node of its own" in done["msg"]
+    assert "[K8S-NODES]" in done["msg"]
+    done = module(Server(nodes=least), "deploy", planned)
+    assert not done["failed"], done["msg"]
+
+
+@pytest.mark.parametrize("sizes", [(4, 8), (8, 4)])
+def test_roles_that_share_no_node_fit_if_there_is_a_way(module, sizes):
+    """Prefill needs 4 NPUs, decode twice 4: the large node is decode's, whichever of them is counted first."""
+    server = Server(nodes=0)
+    for number, size in enumerate(sizes):
+        status = {"allocatable": {"example.com/npu": str(size)}, "conditions": IS_READY}
+        server.add("nodes", "", {"kind": "Node", "metadata": {"name": f"n{number}"}, "status": status})
+    for many, few in (("decode", "prefill"), ("prefill", "decode")):
+        settings = {f"pools__{many}__instances": 2, f"pools__{few}__instances": 1}
+        settings.update(kubernetes__separate_roles=True, kubernetes__host_network=False)
+        done = module(server, "deploy", plan(**settings), check=True)
+        assert not done["failed"], done["msg"]
+
+
+BEYOND = {  # what the guide names beside the Role
+    ("create", "", "pods", True),
+    ("get", "apiextensions.k8s.io", "customresourcedefinitions", False),
+    ("get", "", "namespaces", False),
+    ("list", "", "nodes", False),
+    ("list", "", "pods", False),
+    ("list", "apps", "deployments", False),
+}
+
+
+def test_every_call_that_the_server_saw_is_in_the_role_of_the_guide(module, answers):
+    """Of a user who may do everything, with each setting that has objects of its own, and the questions of a failure."""
+    seen = set()
+    ports = {"pools__decode__ports": {}, "pools__prefill__ports": {}}
+    scaled = {"roles": {"decode": {"max": 2, "metrics": {"vllm:num_requests_waiting": "5"}}}}
+    lives = [
+        (Server(more=True), with_secret(kubernetes__pod_monitor="auto")),
+        (Server(), plan(secrets={"api_key": VALUE}, kubernetes__secrets={"existing": "of-vault"})),
+        (Server(nodes=4), plan(kubernetes__router={"mode": "kthena_router"}, kubernetes__autoscaling=scaled, **ports)),
+        (without_kthena(4), native()),
+    ]
+    for server, planned in lives:
+        server.api.seen = seen
+        theirs = {"kind": "Secret", "metadata": {"name": "of-vault"}, "data": {"api_key": "eA=="}}
+        server.add("secrets", "serving", theirs)
+        done = module(server, "deploy", planned)
+        assert not done["failed"], done["msg"]
+        assert not module(server, "info", planned, query_services=True, logs_since=0)["failed"]
+        assert not module(server, "verified", planned)["failed"]
+        module(server, "verified", planned, state="read")
+        assert not module(server, "deploy", planned, pause=1, resume=True)["failed"]
+        broken = copy.deepcopy(planned)
+        for item in broken["objects"]:
+            for *_unused, template, _count in workloads.templates(item):
+                template["spec"]["containers"][0]["image"] = "example.com/crash:1"
+        for role in broken["kubernetes"]["roles"].values():
+            role["image"] = "example.com/crash:1"
+        assert module(server, "deploy", broken, stuck_timeout=3)["failed"]
+        assert not module(server, "remove", planned)["failed"]
+    listed = {
+        (verb, group, resource, True)
+        for rule in guide_role()
+        for verb in rule["verbs"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    seen = {call for call in seen if call[2] != "selfsubjectaccessreviews"}  # which every user may
+    assert seen - listed == BEYOND
+    assert {(call[1], call[2]) for call in listed} <= {(call[1], call[2]) for call in seen}, "nobody asks for this"
+
+
+def meanwhile(server, when, then):
+    """``then`` happens once, before the first request that ``when`` is true of."""
+    done = []
+
+    def fail(method, path, dry):
+        if not done and when(method, path, dry):
+            done.append(path)
+            then()
+
+    server.fail = fail
+    return done
+
+
+def waits(method, path, dry):
+    """A request of the wait for the engines."""
+    return method == "get" and path.endswith("/modelservings/demo")
+
+
+@pytest.mark.parametrize("workload", ["kthena", "native"])
+def test_a_node_that_dies_in_a_rolling_update_ends_the_wait_where_no_pod_can_follow(module, workload):
+    """Kthena's pod keeps its name, so nothing comes until the node is back or gone; a Deployment's pod comes elsewhere."""
+    server = Server(nodes=4)
+    module(server, "deploy", plan(kubernetes__workload=workload))
+    pod = next(item for item in server.store.list("pods") if "decode" in item["metadata"]["name"])
+    dead = pod["spec"]["nodeName"]
+    down = {"allocatable": NODES["allocatable"], "conditions": [{"type": "Ready", "status": "Unknown"}]}
+    happened = meanwhile(
+        server,
+        lambda method, path, dry: method == "patch" and path.endswith("deployments/demo-router") and not dry,
+        lambda: server.store.set_status("nodes", "", dead, down),
+    )
+    begin, second = server.seconds, other_image(kubernetes__workload=workload)
+    done = module(server, "deploy", second)
+    assert happened
+    if workload == "kthena":
+        name = pod["metadata"]["name"]
+        assert f"waiting does not help {name}: its node does not report, and it stays" in done["msg"]
+        assert f"kubectl delete node {dead}" in done["msg"]
+        assert 5 * 60 <= server.seconds - begin < 6 * 60, "a node that restarts is back before"
+        server.store.remove("nodes", "", dead)
+        done = module(server, "deploy", second)
+    assert not done["failed"], done["msg"]
+    assert server.images() == [second["kubernetes"]["roles"]["decode"]["image"]]
+
+
+def test_two_runs_at_once_do_not_wait_for_each_other(module):
+    """The second plan replaces the first: its run ends well, and the first one says at once why it cannot."""
+    server, second = Server(), other_image()
+    (serving,) = [item for item in objects(second) if item["kind"] == "ModelServing"]
+    path, query = kinds.path_of("ModelServing", "serving", "demo"), {"fieldManager": cluster.FIELD_MANAGER}
+    apply = ("patch", path, query, serving, "application/apply-patch+yaml")
+    happened = meanwhile(server, waits, lambda: server.request(*apply))
+    done = module(server, "deploy")
+    assert happened and server.seconds < 10
+    assert "ModelServing/demo got another plan while this run waited" in done["msg"] and done["changed"]
+    assert not module(server, "deploy", second)["failed"]
+    assert not module(server, "deploy", second)["changed"]
+
+
+def test_engines_that_somebody_removes_meanwhile_are_not_waited_for(module):
+    server = Server()
+    gone = meanwhile(
+        server,
+        lambda method, path, dry: waits(method, path, dry) and server.seconds > 3,
+        lambda: server.store.remove("modelservings", "serving", "demo"),
+    )
+    done = module(server, "deploy")
+    assert gone and "ModelServing/demo was removed by somebody while this run waited for it" in done["msg"]
+    assert server.seconds < 10
+    assert not module(server, "deploy")["failed"]
+
+
+EXPIRED = Refused(401, "Unauthorized", "Renew its token")
+
+
+def test_credentials_that_expire_between_two_writes_name_what_is_left(module):
+    server = Server()
+
+    def fail(method, path, dry):
+        if len(server.written) > 1:
+            raise EXPIRED
+
+    server.fail = fail
+    done = module(server, "deploy")
+    left = ", ".join(f"ConfigMap/{name}" for name in CONFIG_MAPS[:2])
+    assert f"{left} could not be restored: Renew its token" in done["msg"] and done["changed"]
+    server.fail = lambda method, path, dry: None
+    assert not module(server, "deploy")["failed"]
+
+
+@pytest.mark.parametrize(("method", "planned"), [("get", PLAN), ("delete", plan(kubernetes__router={"mode": "none"}))])
+def test_credentials_that_expire_at_the_router_or_at_the_end_leave_no_doubt_either(module, method, planned):
+    server = Server()
+    module(server, "deploy")
+    server.fail = lambda verb, path, dry: waits(verb, path, dry) and expire()
+
+    def expire():
+        server.fail = refuse(method, "deployments/demo-router", EXPIRED)
+
+    done = module(server, "deploy", planned)
+    assert done["failed"] and "Renew its token\nAll objects are applied." in done["msg"]
+    server.fail = lambda method, path, dry: None
+    assert not module(server, "deploy", planned)["failed"]
+
+
+def test_a_quota_of_objects_counts_pods_too(module):
+    """``count/pods`` is the newer word for ``pods``."""
+    server = Server()
+    server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"count/pods": "3"}}))
+    assert "the plan needs 4 more count/pods, and 3 of 3 are free" in module(server, "deploy")["msg"]
+    assert server.written == []
