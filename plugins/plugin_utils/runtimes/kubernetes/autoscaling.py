@@ -27,7 +27,7 @@ def autoscaling_policies(context: Context, services: t.Sequence[Service]) -> lis
     if not roles:
         return []
     spec = {"disaggregatedTarget": {"targetRef": {"kind": "ModelServing", "name": name}, "roles": roles}}
-    return [manifest(context, "AutoscalingPolicy", name, "autoscaling", spec=merged(spec, settings.policy))]
+    return [manifest(context, "AutoscalingPolicy", "autoscaling", name, spec=merged(spec, settings.policy))]
 
 
 def _role(most: int, least: int, metrics: t.Mapping[str, str], port: int) -> Manifest:

@@ -20,7 +20,7 @@ from ...plan.service import Service
 from .forwarding import forwarded, loopbacks
 from .identity import identified
 from .liveness import watched
-from .names import Manifest, is_engine, manifest
+from .names import Manifest, is_engine, manifest, object_name
 from .script import script
 
 ENGINE_VARIABLES = ("GROUP_NAME", "ROLE_ID", "START_ID")
@@ -62,8 +62,7 @@ def config_map(context: Context, services: t.Sequence[Service], service: Service
         found = paths(context, services, each)
         data.update({key: found[key][1] for key in found})
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:10]
-    name = f"{context.description.deployment}-{part}-{mark}"
-    return manifest(context, "ConfigMap", name, part, immutable=True, data=data)
+    return manifest(context, "ConfigMap", part, f"{object_name(context, part)}-{mark}", immutable=True, data=data)
 
 
 def config_maps(context: Context, services: t.Sequence[Service]) -> list[Manifest]:

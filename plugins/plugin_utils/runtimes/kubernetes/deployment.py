@@ -21,11 +21,6 @@ LEAVING = 5  # seconds
 ONE_BY_ONE = {"maxSurge": 0, "maxUnavailable": 1}  # a new pod gets the devices or ports of the old one
 
 
-def object_name(context: Context, service: Service) -> str:
-    """The name of its Deployment and Service."""
-    return f"{context.description.deployment}-{service.name}"
-
-
 def deployment(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
     """The Deployment of one service."""
     router = context.description.kubernetes.router
@@ -39,7 +34,7 @@ def deployment(context: Context, services: t.Sequence[Service], service: Service
     }
     if template["spec"].get("hostNetwork"):  # a new pod gets the ports of the old one
         spec["strategy"]["rollingUpdate"] = dict(ONE_BY_ONE)
-    return manifest(context, "Deployment", object_name(context, service), service.name, spec=spec)
+    return manifest(context, "Deployment", service.name, spec=spec)
 
 
 def _pod(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
@@ -111,8 +106,7 @@ def budgets(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
             len([service for service in pods if service.health]) > 1
         ):  # maxUnavailable needs a controller that the server can scale
             found[kind] = _budget(role_labels(context, kind), minAvailable=len(pods) - 1)
-    name = context.description.deployment
-    return [manifest(context, "PodDisruptionBudget", f"{name}-{part}", part, spec=found[part]) for part in found]
+    return [manifest(context, "PodDisruptionBudget", part, spec=found[part]) for part in found]
 
 
 def _budget(selected: dict[str, str], **least: int) -> Manifest:
@@ -135,4 +129,4 @@ def service_object(context: Context, service: Service) -> Manifest:
         spec["type"] = router.service_type
         if router.node_port:
             ports[0]["nodePort"] = router.node_port
-    return manifest(context, "Service", object_name(context, service), service.name, spec=spec)
+    return manifest(context, "Service", service.name, spec=spec)

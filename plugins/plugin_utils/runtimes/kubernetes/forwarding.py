@@ -71,5 +71,5 @@ def headless(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     for kind, port in {service.kind: service.port("api").first for service in entries(services)}.items():
         selector = entry_labels(context, services, kind)
         spec = {"clusterIP": "None", "selector": selector, "ports": [{"name": "api", "port": port}]}
-        found.append(manifest(context, "Service", f"{context.description.deployment}-{kind}", kind, spec=spec))
+        found.append(manifest(context, "Service", kind, spec=spec))
     return found

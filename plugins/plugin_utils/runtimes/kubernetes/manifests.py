@@ -13,11 +13,11 @@ from ...plan.deployment import Context
 from ...plan.service import Service, listed
 from .autoscaling import autoscaling_policies
 from .config_map import config_map, config_maps, template_of
-from .deployment import budgets, deployment, object_name, service_object
+from .deployment import budgets, deployment, service_object
 from .forwarding import entries, headless
 from .model_serving import model_serving
 from .monitoring import pod_monitors
-from .names import Manifest, secrets_name
+from .names import Manifest, object_name, secrets_name
 from .native import workloads
 from .network_policy import network_policies
 from .routing import model_route, model_server
@@ -74,7 +74,7 @@ def cluster_part(
             "router": {
                 "mode": settings.router.mode,
                 "url": settings.router.url,
-                "service": object_name(context, router) if router else "",
+                "service": object_name(context, router.name) if router else "",
                 "port": router.port("api").first if router else 0,
                 "hosts": [host for host in hosts if not is_pod(host["name"])],
             },

@@ -33,8 +33,8 @@ def model_serving(context: Context, services: t.Sequence[Service]) -> Manifest:
         spec["template"]["gangPolicy"] = {"minRoleReplicas": least}
     if settings.partition and settings.rollout_type == "ServingGroupRollingUpdate":
         spec["rolloutStrategy"]["rollingUpdateConfiguration"] = {"maxUnavailable": 1, "partition": settings.partition}
-    name = context.description.deployment
-    return manifest(context, "ModelServing", name, "engines", spec=merged(spec, settings.serving))
+    spec = merged(spec, settings.serving)
+    return manifest(context, "ModelServing", "engines", context.description.deployment, spec=spec)
 
 
 def roles(context: Context, services: t.Sequence[Service]) -> list[Manifest]:

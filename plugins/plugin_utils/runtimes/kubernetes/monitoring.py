@@ -28,9 +28,5 @@ def pod_monitors(context: Context, services: t.Sequence[Service]) -> list[Manife
 
 
 def _monitor(context: Context, part: str, port: str, selector: Manifest) -> Manifest:
-    spec = {
-        "selector": selector,
-        "podMetricsEndpoints": [{"port": port, "path": "/metrics"}],
-    }
-    name = f"{context.description.deployment}-{part}"
-    return manifest(context, "PodMonitor", name, part, spec=spec)
+    spec = {"selector": selector, "podMetricsEndpoints": [{"port": port, "path": "/metrics"}]}
+    return manifest(context, "PodMonitor", part, spec=spec)

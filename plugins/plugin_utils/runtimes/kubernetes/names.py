@@ -54,13 +54,18 @@ def own_labels(context: Context) -> dict[str, str]:
     return {MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
 
 
-def manifest(context: Context, kind: str, name: str, component: str, **rest: t.Any) -> Manifest:
-    """An object with its metadata."""
+def object_name(context: Context, component: str) -> str:
+    """The name of an object that the deployment has one of for each component."""
+    return f"{context.description.deployment}-{component}"
+
+
+def manifest(context: Context, kind: str, component: str, name: str = "", **rest: t.Any) -> Manifest:
+    """An object with its metadata; without a name it has the component's."""
     return {
         "apiVersion": KINDS[kind][0],
         "kind": kind,
         "metadata": {
-            "name": name,
+            "name": name or object_name(context, component),
             "namespace": context.description.kubernetes.namespace,
             "labels": labels(context, component),
         },

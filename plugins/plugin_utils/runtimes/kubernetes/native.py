@@ -11,7 +11,7 @@ from ...plan.deployment import Context
 from ...plan.service import Service
 from .deployment import ONE_BY_ONE
 from .model_serving import roles
-from .names import Manifest, labels, manifest
+from .names import Manifest, labels, manifest, object_name
 
 
 def workloads(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
@@ -20,7 +20,7 @@ def workloads(context: Context, services: t.Sequence[Service]) -> list[Manifest]
 
 
 def _workload(context: Context, role: Manifest) -> Manifest:
-    name, part = f"{context.description.deployment}-{role['name']}", role["name"]
+    part = role["name"]
     if not role["workerReplicas"]:
         spec = {
             "replicas": role["replicas"],
@@ -28,7 +28,7 @@ def _workload(context: Context, role: Manifest) -> Manifest:
             "strategy": {"type": "RollingUpdate", "rollingUpdate": dict(ONE_BY_ONE)},
             "template": role["entryTemplate"],
         }
-        return manifest(context, "Deployment", name, part, spec=spec)
+        return manifest(context, "Deployment", part, spec=spec)
     spec = {
         "replicas": role["replicas"],
         "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": dict(ONE_BY_ONE)},
@@ -40,4 +40,4 @@ def _workload(context: Context, role: Manifest) -> Manifest:
         },
     }
     # Its controller makes a headless Service of its name for all pods; ours of the role has only those that are ready.
-    return manifest(context, "LeaderWorkerSet", f"{name}-nodes", part, spec=spec)
+    return manifest(context, "LeaderWorkerSet", part, f"{object_name(context, part)}-nodes", spec=spec)

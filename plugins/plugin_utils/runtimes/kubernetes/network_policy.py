@@ -49,8 +49,7 @@ def _metrics(service: Service, shown: t.Collection[Port], observers: t.Sequence[
 
 def _policy(context: Context, part: str, selector: Manifest, rules: list[Manifest]) -> Manifest:
     spec = {"podSelector": selector, "policyTypes": ["Ingress"], "ingress": rules}
-    name = f"{context.description.deployment}-{part}"
-    return manifest(context, "NetworkPolicy", name, part, spec=spec)
+    return manifest(context, "NetworkPolicy", part, spec=spec)
 
 
 def _rule(ports: t.Iterable[Port], peers: t.Sequence[t.Any]) -> Manifest:

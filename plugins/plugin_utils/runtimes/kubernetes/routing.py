@@ -36,7 +36,7 @@ def model_server(context: Context, services: t.Sequence[Service]) -> Manifest:
     }
     if context.p2p:
         spec["kvConnector"] = {"type": "mooncake"}
-    return manifest(context, "ModelServer", context.description.deployment, "router", spec=spec)
+    return manifest(context, "ModelServer", "router", context.description.deployment, spec=spec)
 
 
 def model_route(context: Context) -> Manifest:
@@ -44,4 +44,4 @@ def model_route(context: Context) -> Manifest:
     name = context.description.deployment
     rules = [{"name": "default", "targetModels": [{"modelServerName": name}]}]
     spec = {"modelName": context.served_name, "rules": rules}
-    return manifest(context, "ModelRoute", name, "router", spec=spec)
+    return manifest(context, "ModelRoute", "router", name, spec=spec)
