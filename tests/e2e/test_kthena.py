@@ -282,8 +282,11 @@ TOPOLOGY = {"networkTopology": {"rolePolicy": {"mode": "soft"}}}
 
 
 def test_missing_requirements_are_reported_before_any_change(tmp_path):
-    """One run over several clusters: each but the last fails with its message and applies nothing; unit tests have more."""
-    cases = {**CASES, "topology": ((), {"serving": {"template": TOPOLOGY}}, "")}
+    """One run over several clusters: each but the last two fails with its message and applies nothing; unit tests have more.
+
+    The first of these two is too busy at first, and is asked again when it says so.
+    """
+    cases = {**CASES, "topology": (("--busy", "4"), {"serving": {"template": TOPOLOGY}}, "")}
     cases["several_nodes"] = (("--no-crds", "--more-crds"), {"workload": "native"}, "")
     fakes = {name: cluster_of.Fake(tmp_path / name, *cases[name][0]) for name in cases}
     try:

@@ -56,9 +56,8 @@ class Client:
     @staticmethod
     def _configured(kubeconfig, context):
         found = Configuration()
-        found.retries = Retry(
-            3, respect_retry_after_header=False
-        )  # it would sleep as long as a server says; Cluster waits
+        # Cluster waits as long as a busy server asks for; the library would do so too, for hours.
+        found.retries = Retry(3, respect_retry_after_header=False)
         try:
             config.load_kube_config(kubeconfig or None, context or None, client_configuration=found)
         except config.ConfigException:

@@ -21,9 +21,9 @@ def client():
     return found
 
 
-def answer(status, body, reason="Reason"):
+def answer(status, body, reason="Reason", headers=None):
     """What the library raises."""
-    return types.SimpleNamespace(status=status, body=body, reason=reason)
+    return types.SimpleNamespace(status=status, body=body, reason=reason, headers=headers)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,19 @@ def answer(status, body, reason="Reason"):
 def test_the_server_s_message_is_kept(client, body, message):
     found = client._refusal(answer(403, body))
     assert (str(found), found.code, found.reason) == (message, 403, "Reason")
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"Retry-After": "7"}, 7),
+        ({"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, 0),
+        ({"Retry-After": "-1"}, 0),
+        (None, 0),
+    ],
+)
+def test_a_server_says_when_to_come_again(client, headers, wait):
+    assert client._refusal(answer(429, "{}", headers=headers)).wait == wait
 
 
 def test_refused_credentials_name_server_and_context(client):
