@@ -106,7 +106,7 @@ class Client:
                 f"{self.url} does not accept the credentials of {self.place} ({message}). "
                 "Renew its token or certificate, or choose another context."
             )
-        wait = str((getattr(error, "headers", None) or {}).get("Retry-After", ""))
+        wait = str((error.headers or {}).get("Retry-After", ""))
         return Refused(error.status, str(error.reason), message, int(wait) if wait.isdecimal() else 0)
 
     def _unreachable(self, error):

@@ -12,7 +12,7 @@ from .cluster import FIELD_MANAGER
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
 from .manifests import objects, pods, secret
-from .names import COMPONENT, PLAN_DIGEST, address, label
+from .names import COMPONENT, address, digest_of, label
 from .ownership import is_managed, stale
 from .preflight import problems, report
 from .readiness import (
@@ -33,6 +33,7 @@ from .workloads import is_autoscaled, role_of, scaled, templates
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
 
 
+REPLACED = "Nothing was taken back, because another run has applied another plan meanwhile. Run site when it has ended."
 EVICTION_POLICY = (
     "unhealthyPodEvictionPolicy"  # of a PodDisruptionBudget, since Kubernetes 1.27; servers before refuse it
 )
@@ -233,8 +234,21 @@ class Deployment:
         except KubernetesProblem as error:
             if not isinstance(error, Unreachable):  # else the server may have applied it all the same
                 done.pop()
-            text = f"{address(manifest)} was not applied: {error}\n{self._restored(done)}"
-            raise KubernetesProblem(text) from error
+            end = REPLACED if self._is_replaced(error, done) else self._restored(done)
+            raise KubernetesProblem(f"{address(manifest)} was not applied: {error}\n{end}") from error
+
+    def _is_replaced(self, error, done):
+        """Whether another run has applied another plan since this one began: what this one would take back is that run's."""
+        if isinstance(error, Unreachable):
+            return False
+        before = [*self.state.live.values(), *(thing for dummy, thing in done)]
+        try:
+            engines = engines_of(self.cluster, self.plan)
+        except KubernetesProblem:
+            return False
+        return bool(
+            {digest_of(thing) for thing in engines.values()} - {"", self.plan["digest"], *map(digest_of, before)}
+        )
 
     def _restored(self, done):
         """Take back what was written; the last line of a failure's message."""
@@ -319,10 +333,9 @@ class Deployment:
     def _refuse_others(self, engines):
         """Somebody else removes the engines, or deploys another plan, as two runs at once do: neither would become complete."""
         for place, thing in engines.items():
-            digest = thing and (thing["metadata"].get("annotations") or {}).get(PLAN_DIGEST)
             if not thing or thing["metadata"].get("deletionTimestamp"):
                 text = "was removed by somebody while this run waited for it"
-            elif digest not in (None, "", self.plan["digest"]):
+            elif digest_of(thing) not in ("", self.plan["digest"]):
                 text = (
                     "got another plan while this run waited for its own: another run, or a GitOps tool, deploys it too"
                 )

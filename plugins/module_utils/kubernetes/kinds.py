@@ -48,6 +48,8 @@ OWN = (
     "Secret",
     "ConfigMap",
 )
+# Kinds that a cluster has only with Kthena, or with LeaderWorkerSet.
+EXTENSIONS = ("ModelServing", "ModelServer", "ModelRoute", "AutoscalingPolicy", "LeaderWorkerSet")
 # What a deployment does without in a cluster that does not have the kind.
 OPTIONAL = ("PodMonitor",)
 

@@ -44,6 +44,11 @@ def address(thing):
     return "{}/{}".format(thing["kind"], thing["metadata"]["name"])
 
 
+def digest_of(thing):
+    """The digest of the plan that an object of engines was applied with; empty if it has none, or is not there."""
+    return str((((thing or {}).get("metadata") or {}).get("annotations") or {}).get(PLAN_DIGEST, ""))
+
+
 def seconds(stamp):
     """A time of the server as seconds since 1970."""
     return float(calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ")))

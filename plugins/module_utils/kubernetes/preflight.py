@@ -12,7 +12,7 @@ from .manifests import written
 from .names import COMPONENT, address, label
 from .ownership import foreign, is_managed
 from .quota import quota_shortage
-from .state import ROUTER_CRDS, SERVING_CRD
+from .state import SERVING_CRD
 from .workloads import engine_objects, makes_engines
 
 VERSIONS = ("", "v0.4.0", "v1.0.0", "main")  # that a CRD can be recognized as, oldest first
@@ -26,9 +26,9 @@ LWS = (
 def problems(plan, state, options, secrets):
     """Findings; ``options`` has ``adopt``, ``check_nodes`` and ``create_namespace``."""
     found = _existing_secret(plan, state) if plan["kubernetes"]["secrets"]["existing"] else _secrets(plan, secrets)
-    if "crds" not in state.hidden and SERVING_CRD in state.crds:
+    if SERVING_CRD in state.crds:
         found += _kthena(plan, state)
-    if state.lacks_sets:
+    if "LeaderWorkerSet" in state.unserved:
         problem = "an instance over several nodes is one, and the cluster does not have the kind"
         found.append(Finding("LeaderWorkerSet", "K8S-LWS", problem, LWS))
     found += _other_engines(plan, state)
@@ -108,25 +108,29 @@ def _existing_secret(plan, state):
 
 
 def _kthena(plan, state):
-    wanted, crd = plan["kubernetes"]["kthena_version"], state.crds[SERVING_CRD]
-    if crd is None:
+    """By discovery, which every user may read, and by the CRD where the user may read it."""
+    wanted, crd, version = plan["kubernetes"]["kthena_version"], state.crds[SERVING_CRD], WORKLOAD.split("/")[1]
+    if crd:
+        served = [item["name"] for item in crd["spec"]["versions"] if item.get("served", True)]
+        if version not in served:
+            problem = f"the cluster serves it as {', '.join(served) or 'nothing'}, and the plan is for {version}"
+            return [Finding(f"CRD {SERVING_CRD}", "K8S-KTHENA", problem, f"Install a Kthena that serves {version}.")]
+    elif "ModelServing" in state.unserved:
         fix = (
             "Install Kthena: helm install kthena oci://ghcr.io/volcano-sh/charts/kthena "
             f"--version {VERSIONS[2] if wanted == 'main' else wanted} --namespace kthena-system --create-namespace"
         )
         return [Finding(f"CRD {SERVING_CRD}", "K8S-KTHENA", "the cluster does not have it", fix)]
-    served = [item["name"] for item in crd["spec"]["versions"] if item.get("served", True)]
-    version = WORKLOAD.split("/")[1]
-    if version not in served:
-        problem = f"the cluster serves it as {', '.join(served) or 'nothing'}, and the plan is for {version}"
-        return [Finding(f"CRD {SERVING_CRD}", "K8S-KTHENA", problem, f"Install a Kthena that serves {version}.")]
-    found, has = [], crd_version(crd)
+    found, has = [], crd_version(crd) if crd else wanted
     if VERSIONS.index(has) < VERSIONS.index(wanted):
         problem = f"the plan is for it, and the cluster's CRD is of {has or 'a version before v0.4.0'}"
         fix = "Set inference_kubernetes.kthena_version to the cluster's version, or update Kthena."
         found.append(Finding("inference_kubernetes.kthena_version", "K8S-KTHENA", problem, fix, value=wanted))
-    if any(name in state.crds and state.crds[name] is None for name in ROUTER_CRDS):
+    if {"ModelServer", "ModelRoute"} & state.unserved:
         problem = "the cluster has no CRDs of networking.serving.volcano.sh"
         fix = "Install Kthena with --set networking.enabled=true, or use another router.mode."
         found.append(Finding("inference_kubernetes.router.mode", "K8S-KTHENA", problem, fix, value="kthena_router"))
+    if "AutoscalingPolicy" in state.unserved:
+        problem, fix = "the cluster does not have the kind AutoscalingPolicy", "Update Kthena, or remove the roles."
+        found.append(Finding("inference_kubernetes.autoscaling.roles", "K8S-KTHENA", problem, fix))
     return found

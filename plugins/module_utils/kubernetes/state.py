@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .capacity import held
 from .errors import Refused
-from .kinds import KINDS, OPTIONAL, OWN, SCHEDULING, WORKLOAD
+from .kinds import EXTENSIONS, KINDS, OPTIONAL, OWN, SCHEDULING, WORKLOAD
 from .manifests import own_labels, written
 from .names import SERVING_NAME, address, label
 from .readiness import has_ended
@@ -37,7 +37,7 @@ class State:
         self.lacks_volcano = kubernetes["scheduler"] == "volcano" and not cluster.serves("PodGroup")
         for name in (*names, VOLCANO_CRD):
             self.crds[name] = self._unless_hidden("crds", cluster.get, "CustomResourceDefinition", name)
-        self.lacks_sets = "LeaderWorkerSet" in planned and not cluster.serves("LeaderWorkerSet")
+        self.unserved = {kind for kind in EXTENSIONS if kind in planned and not cluster.serves(kind)}
         self.namespace = self._unless_hidden("namespace", cluster.get, "Namespace", cluster.namespace)
         self.nodes = self._unless_hidden("nodes", cluster.list, "Node") or []
         self.quotas = self._unless_hidden("quotas", cluster.list, "ResourceQuota") or []

@@ -17,7 +17,7 @@ from ..tools.engine_kinds import ANSWERING_KINDS
 from .errors import KubernetesProblem
 from .kinds import OWN
 from .manifests import record, record_name
-from .names import PLAN_DIGEST
+from .names import digest_of
 from .ownership import foreign
 from .state import engines_of
 
@@ -29,8 +29,8 @@ KEPT = 50  # digests
 
 def applied_digest(engines):
     """The digest of the plan that was applied last, from the objects of the engines; empty if there is none, or several."""
-    found = {((thing or {}).get("metadata") or {}).get("annotations", {}).get(PLAN_DIGEST, "") for thing in engines}
-    return str(found.pop()) if len(found) == 1 else ""
+    found = {digest_of(thing) for thing in engines}
+    return found.pop() if len(found) == 1 else ""
 
 
 def rollback_plan(kept, digest):

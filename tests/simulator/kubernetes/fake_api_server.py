@@ -26,6 +26,7 @@ from fake_controller import Controller
 from fake_store import Refused, Store, now
 
 REVIEW = "SelfSubjectAccessReview"
+CRDS = "customresourcedefinitions"
 PAUSE = 2  # seconds that a busy server asks for
 PLAIN = {
     "v1": [
@@ -106,13 +107,14 @@ class Api:
         self.seen = set()  # (verb, group, resource, whether in a namespace) of all requests
         self.rights = None  # rules of a Role for the only user; None: may do everything
         self.resources = {version: list(rows) for version, rows in PLAIN.items()}
-        self.schemas = dict(fake_shapes.BUILT_IN)
+        self.schemas, self.custom = dict(fake_shapes.BUILT_IN), {}
         for crd in crds:
             spec = crd["spec"]
             version = f"{spec['group']}/{spec['versions'][0]['name']}"
             names = spec["names"]
             self.resources.setdefault(version, []).append((names["plural"], names["kind"], True))
             self.schemas[names["kind"]] = spec["versions"][0]["schema"]["openAPIV3Schema"]
+            self.custom[version, names["plural"]] = crd["metadata"]["name"]
             store.create("customresourcedefinitions", "", crd)
 
     def version(self):
@@ -121,15 +123,25 @@ class Api:
 
     def row(self, version, plural):
         """The resource, or Refused with 404."""
-        for item in self.resources.get(version, []):
+        for item in self.rows(version):
             if item[0] == plural:
                 return item
         raise Refused(404, "NotFound", "the server could not find the requested resource")
 
+    def rows(self, version):
+        """The resources of a version; those of a CRD as long as it is there and has this version."""
+        crds = {item["metadata"]["name"]: item["spec"]["versions"] for item in self.store.list(CRDS)}
+        return [
+            row
+            for row in self.resources.get(version, [])
+            if (version, row[0]) not in self.custom
+            or any(version.endswith("/" + each["name"]) for each in crds.get(self.custom[version, row[0]], []))
+        ]
+
     def resource_list(self, version):
         """The answer to discovery of one version."""
-        rows = self.resources.get(version)
-        if rows is None:
+        rows = self.rows(version)
+        if not rows:
             raise Refused(404, "NotFound", "the server could not find the requested resource")
         return {
             "kind": "APIResourceList",

@@ -2143,3 +2143,55 @@ def test_a_quota_of_objects_counts_pods_too(module):
     server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"count/pods": "3"}}))
     assert "the plan needs 4 more count/pods, and 3 of 3 are free" in module(server, "deploy")["msg"]
     assert server.written == []
+
+
+def apply_all(server, planned):
+    """What another run has applied."""
+    for item in objects(planned):
+        if item["kind"] != "PodMonitor":
+            path, query = (
+                kinds.path_of(item["kind"], "serving", item["metadata"]["name"]),
+                {"fieldManager": "ascend-inference"},
+            )
+            server.request("patch", path, query, item, "application/apply-patch+yaml")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_apply_that_fails_takes_nothing_back_from_another_run(module, is_first):
+    """It would remove, or set back, what that run has applied and waits for."""
+    server, second = Server(), other_image()
+    if not is_first:
+        module(server, "deploy", plan(pools__decode__args={"max-num-seqs": 7}))
+
+    def fail(method, path, dry):
+        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
+            server.fail = lambda method, path, dry: None
+            apply_all(server, second)
+            raise Refused(422, "Invalid", "no")
+
+    server.fail = fail
+    done = module(server, "deploy")
+    assert "Deployment/demo-router was not applied: no\nNothing was taken back, because another run" in done["msg"]
+    assert done["changed"]
+    done = module(server, "deploy", second)
+    assert not done["failed"] and not done["created"] and not done["updated"], "the other run's objects were touched"
+
+
+def test_a_user_of_one_namespace_is_told_what_the_cluster_lacks(module):
+    """CRDs cannot be read by such a user; what the server offers can."""
+    scaled = {"roles": {"decode": {"max": 2, "metrics": {"vllm:num_requests_waiting": "5"}}}}
+    server = Server(crds=False)
+    server.api.rights = guide_role()
+    assert "helm install kthena" in module(server, "deploy")["msg"]
+    server = Server()
+    server.api.rights = guide_role()
+    for name in ("modelroutes.networking.serving", "autoscalingpolicies.workload.serving"):
+        server.store.remove("customresourcedefinitions", "", f"{name}.volcano.sh")
+    ports = {"pools__decode__ports": {}, "pools__prefill__ports": {}}
+    done = module(server, "deploy", plan(kubernetes__router={"mode": "kthena_router"}, **ports))
+    assert "--set networking.enabled=true" in done["msg"]
+    done = module(server, "deploy", plan(kubernetes__autoscaling=scaled))
+    assert "the cluster does not have the kind AutoscalingPolicy" in done["msg"]
+    assert server.written == []
+    server.fail = refuse("get", "v1alpha1", Refused(403, "Forbidden", "no discovery"))
+    assert not module(server, "deploy")["failed"], "what a user may not ask is no reason"
