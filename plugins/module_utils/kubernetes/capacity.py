@@ -80,22 +80,22 @@ def node_shortage(plan, nodes, taken=None):
     lacking = _lacking(requested, left)
     if not lacking:
         return []
-    amount, name, is_free = lacking
+    amount, name, there = lacking
     total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
     total += f" ({out})" if out else ""
     total += f", of which other pods hold {sum(taken.values())}" if taken else ""
     problem = (
         f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(requested)} pods"
     )
-    if is_free and name in alone:
+    if name in there:
         problem += ", as the ports of a role's pods are the same and each needs a node of its own"
-    if is_free and apart[name]:
-        problem += ", as it shares no node with a pod of {}".format(", ".join(sorted(apart[name])))
+    if there - {name}:
+        problem += ", as it shares no node with a pod of {}".format(", ".join(sorted(there - {name})))
     return [_unschedulable(f"role {name}", amount, problem, "Plan fewer or smaller instances, or add nodes.")]
 
 
 def _lacking(requested, left):
-    """``(devices, role, whether a node has them)`` of a pod that finds no place; None if all do.
+    """``(devices, role, roles on the nodes that have them)`` of a pod that finds no place; None if all do.
 
     Roles that share no node may fit in one order of roles and nodes only, so all are tried.
     """
@@ -118,7 +118,7 @@ def _unplaced(pods, free):
         fitting = [index for index, size in enumerate(free) if size >= amount]
         place = next((index for index in fitting if not holds[index] & avoided), None)
         if place is None:
-            return amount, name, bool(fitting)
+            return amount, name, {other for index in fitting for other in holds[index] & avoided}
         free[place] -= amount
         holds[place].add(name)
     return None

@@ -1952,17 +1952,19 @@ def test_what_admission_refuses_is_named_before_anything_is_written(module):
 @pytest.mark.parametrize(
     ("settings", "least"),
     [
-        ({"kubernetes__router": {"mode": "kthena_router"}, "pools__decode__ports": {}, "pools__prefill__ports": {}}, 3),
-        ({"kubernetes__separate_roles": True, "kubernetes__host_network": False}, 2),
-        ({"kubernetes__workload": "native", "kubernetes__separate_roles": True}, 3),
+        ({"router": {"mode": "kthena_router"}}, 3),
+        ({"separate_roles": True, "host_network": False}, 2),
+        ({"separate_roles": True, "host_network": False, "workload": "native"}, 2),
+        ({"separate_roles": True, "workload": "native"}, 3),
     ],
 )
 def test_roles_that_share_no_node_are_counted_so(module, settings, least):
     """The anti-affinity between roles: with too few nodes the last pods would stay Pending."""
-    planned = plan(pools__decode__instances=2, **settings)
+    changes = {f"kubernetes__{name}": settings[name] for name in settings}
+    planned = plan(pools__decode__instances=2, pools__decode__ports={}, pools__prefill__ports={}, **changes)
     done = module(Server(nodes=least - 1), "deploy", planned)
-    assert "as it shares no node with a pod of" in done["msg"] or "needs a node of its own" in done["msg"]
-    assert "[K8S-NODES]" in done["msg"]
+    assert "a pod of prefill needs 4 on one node" in done["msg"]
+    assert "as it shares no node with a pod of decode. [K8S-NODES]" in done["msg"]
     done = module(Server(nodes=least), "deploy", planned)
     assert not done["failed"], done["msg"]
 
