@@ -1970,18 +1970,18 @@ def test_roles_that_share_no_node_are_counted_so(module, settings, least):
     assert not done["failed"], done["msg"]
 
 
-@pytest.mark.parametrize("sizes", [(4, 8), (8, 4)])
-def test_roles_that_share_no_node_fit_if_there_is_a_way(module, sizes):
-    """Prefill needs 4 NPUs, decode twice 4: the large node is decode's, whichever of them is counted first."""
+def test_roles_that_share_no_node_fit_if_there_is_a_way(module):
+    """Prefill needs 8 NPUs, decode four times 4: the large node has to be decode's, though a pod of prefill is larger."""
     server = Server(nodes=0)
-    for number, size in enumerate(sizes):
-        status = {"allocatable": {"example.com/npu": str(size)}, "conditions": IS_READY}
-        server.add("nodes", "", {"kind": "Node", "metadata": {"name": f"n{number}"}, "status": status})
-    for many, few in (("decode", "prefill"), ("prefill", "decode")):
-        settings = {f"pools__{many}__instances": 2, f"pools__{few}__instances": 1}
-        settings.update(kubernetes__separate_roles=True, kubernetes__host_network=False)
-        done = module(server, "deploy", plan(**settings), check=True)
-        assert not done["failed"], done["msg"]
+    for name, size in (("small", "8"), ("large", "16")):
+        status = {"allocatable": {"example.com/npu": size}, "conditions": IS_READY}
+        server.add("nodes", "", {"kind": "Node", "metadata": {"name": name}, "status": status})
+    apart = {"kubernetes__separate_roles": True, "kubernetes__host_network": False}
+    planned = plan(pools__prefill__data_parallel_size=4, pools__decode__instances=4, **apart)
+    done = module(server, "deploy", planned, check=True)
+    assert not done["failed"], done["msg"]
+    more = plan(pools__prefill__data_parallel_size=4, pools__decode__instances=5, **apart)
+    assert "[K8S-NODES]" in module(server, "deploy", more, check=True)["msg"]
 
 
 BEYOND = {  # what the guide names beside the Role
