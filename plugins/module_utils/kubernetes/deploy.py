@@ -11,7 +11,7 @@ from .changes import Changes, earlier
 from .cluster import FIELD_MANAGER
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
-from .manifests import objects, pods, secret
+from .manifests import objects, own_labels, pods, secret
 from .names import COMPONENT, address, digest_of, label
 from .ownership import is_managed, stale
 from .preflight import problems, report
@@ -70,10 +70,12 @@ class Deployment:
                 return
             self._try()
             self._apply_all()
+            self._apply_again()
         try:
             if not self.cluster.check:
                 self._wait_for_engines()
                 self._wait_for_router()
+                self._refuse_others(engines_of(self.cluster, self.plan))
             self._prune()
         except (Refused, Unreachable) as error:
             if self.cluster.check:
@@ -236,6 +238,13 @@ class Deployment:
                 done.pop()
             end = REPLACED if self._is_replaced(error, done) else self._restored(done)
             raise KubernetesProblem(f"{address(manifest)} was not applied: {error}\n{end}") from error
+
+    def _apply_again(self):
+        """ConfigMaps that another run has removed as obsolete, because nothing named them yet when it looked."""
+        there = {address(item) for item in self.cluster.list("ConfigMap", own_labels(self.plan))}
+        for manifest in [] if self.cluster.check else self._objects():
+            if manifest["kind"] == "ConfigMap" and address(manifest) not in there:
+                self._put(manifest)
 
     def _is_replaced(self, error, done):
         """Whether another run has applied another plan since this one began: what this one would take back is that run's."""

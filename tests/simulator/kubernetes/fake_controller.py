@@ -297,10 +297,21 @@ class Controller(threading.Thread):
                 continue
             if names and not node and not fake_pods.has_ended(pod) and not self.schedule(pod):
                 continue
+            missing = fake_pods.unmounted(self.store, pod) if memory["age"] < 4 else []
+            if missing:
+                self.tell(pod, "FailedMount", "; ".join(missing))
+                self.set_condition(pod, "PodReadyToStartContainers")
+                continue
             memory["age"] += 1
             if memory["age"] == 4 and not fake_pods.has_ended(pod):
                 pod = self.store.get("pods", head["namespace"], head["name"])
                 self.store.set_status("pods", head["namespace"], head["name"], self.started(pod))
+
+    def set_condition(self, pod, name):
+        """A condition that is not true."""
+        head = self.store.get("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])
+        status = dict(head.get("status") or {}, conditions=[condition(name, False, "")])
+        self.store.set_status("pods", head["metadata"]["namespace"], head["metadata"]["name"], status)
 
     def schedule(self, pod):
         """Put a pod on a node that is up and has room for its devices and ports; returns whether there is one."""

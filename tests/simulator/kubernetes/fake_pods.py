@@ -150,6 +150,20 @@ def avoid(one, other):
     return False
 
 
+def unmounted(store, pod):
+    """The ConfigMaps and Secrets that a pod mounts or reads, and that are not there: its containers do not start."""
+    space, wanted = pod["metadata"]["namespace"], []
+    for volume in pod["spec"].get("volumes", []):
+        wanted += [("configmaps", volume["configMap"]["name"])] if "configMap" in volume else []
+        wanted += [("secrets", volume["secret"]["secretName"])] if "secret" in volume else []
+    for container in pod["spec"].get("containers", []):
+        for variable in container.get("env", []):
+            key = (variable.get("valueFrom") or {}).get("secretKeyRef")
+            wanted += [("secrets", key["name"])] if key else []
+    have = {(kind, item["metadata"]["name"]) for kind in ("configmaps", "secrets") for item in store.list(kind, space)}
+    return sorted({f"{kind[:-1]} {name!r} not found" for kind, name in wanted if (kind, name) not in have})
+
+
 def uses(pod):
     """What a pod counts for in a quota: ``{"requests.cpu": 4.0}``."""
     found = {"pods": 1.0, "count/pods": 1.0}

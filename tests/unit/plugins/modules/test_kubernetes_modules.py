@@ -2048,11 +2048,11 @@ def meanwhile(server, when, then):
     return done
 
 
-def waiting_for(server):
-    """A test for the requests of the wait for the engines."""
+def waiting_for(server, end="modelservings/demo"):
+    """A test for the requests of a wait: for the engines, or for the router."""
     written = len(server.written)
     return lambda method, path, dry: (
-        method == "get" and path.endswith("/modelservings/demo") and ("patch", "demo") in server.written[written:]
+        method == "get" and path.endswith("/" + end) and ("patch", "demo") in server.written[written:]
     )
 
 
@@ -2095,6 +2095,31 @@ def test_two_runs_at_once_do_not_wait_for_each_other(module):
     assert "ModelServing/demo got another plan while this run waited" in done["msg"] and done["changed"]
     assert not module(server, "deploy", second)["failed"]
     assert not module(server, "deploy", second)["changed"]
+
+
+def test_a_run_in_the_middle_of_another_does_not_take_its_scripts(module):
+    """The second run sees ConfigMaps that nothing names yet, and removes them; the first one, which ends last, has all it needs."""
+    server, second = Server(), plan(pools__decode__args={"max-num-seqs": 7}, pools__prefill__args={"max-num-seqs": 7})
+    ends = []
+    meanwhile(
+        server,
+        lambda method, path, dry: method == "patch" and path.endswith("services/demo-prefill") and not dry,
+        lambda: ends.append(module(server, "deploy", second)),
+    )
+    done = module(server, "deploy")
+    assert not ends[0]["failed"] and f"ConfigMap/{SCRIPTS}" in ends[0]["removed"]
+    assert not done["failed"], done["msg"]
+    again = module(server, "deploy")
+    assert again["created"] == again["updated"] == []
+    assert server.names("configmaps") == CONFIG_MAPS
+
+
+def test_a_run_whose_engines_got_another_plan_at_the_router_removes_nothing(module):
+    server, second = Server(), plan(pools__decode__args={"max-num-seqs": 7})
+    module(server, "deploy", plan(pools__decode__args={"max-num-seqs": 9}))
+    meanwhile(server, waiting_for(server, "deployments/demo-router"), lambda: apply_all(server, second))
+    done = module(server, "deploy")
+    assert "got another plan" in done["msg"] and done["removed"] == []
 
 
 def test_engines_that_somebody_removes_meanwhile_are_not_waited_for(module):
