@@ -19,6 +19,7 @@ description:
     Only a namespace that has to be created is created before, because a dry run needs it.
   - Applies all objects, waits for the engines and the router, and removes objects of the deployment that are no longer planned,
     except ConfigMaps that a running pod mounts.
+  - Ends the wait at once if somebody removes the engines, or if another run gives them another plan. Then nothing is removed.
   - If an object cannot be applied, the objects applied before it get back their previous content.
   - A request that fails because the server is temporarily unavailable is repeated for a minute, or twice if the server has not answered before.
 attributes:

@@ -38,14 +38,14 @@ class Cluster:
             raise
 
     def serves(self, kind):
-        """Whether the server has a kind, by its discovery; also true if the user may not read it, whom the request itself answers."""
+        """Whether the server has a kind, by its discovery, which every user may read; None if this one may not."""
         version, plural, dummy = KINDS[kind]
         try:
             found = self._request("get", "/apis/" + version).get("resources") or []
         except Refused as error:
             if error.code not in (403, 404):
                 raise
-            return error.code == 403
+            return None if error.code == 403 else False
         return any(item.get("name") == plural for item in found)
 
     def version(self):

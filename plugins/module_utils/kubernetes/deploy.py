@@ -31,12 +31,8 @@ from .stuck import RESTARTED, crash_loops, restarted, stuck, waiting
 from .workloads import is_autoscaled, role_of, scaled, templates
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
-
-
 REPLACED = "Nothing was taken back, because another run has applied another plan meanwhile. Run site when it has ended."
-EVICTION_POLICY = (
-    "unhealthyPodEvictionPolicy"  # of a PodDisruptionBudget, since Kubernetes 1.27; servers before refuse it
-)
+EVICTION_POLICY = "unhealthyPodEvictionPolicy"  # of a PodDisruptionBudget; servers before Kubernetes 1.27 refuse it
 
 
 class Waiting(Exception):
@@ -70,9 +66,9 @@ class Deployment:
                 return
             self._try()
             self._apply_all()
-            self._apply_again()
         try:
             if not self.cluster.check:
+                self._apply_again()
                 self._wait_for_engines()
                 self._wait_for_router()
                 self._refuse_others(engines_of(self.cluster, self.plan))
@@ -242,7 +238,7 @@ class Deployment:
     def _apply_again(self):
         """ConfigMaps that another run has removed as obsolete, because nothing named them yet when it looked."""
         there = {address(item) for item in self.cluster.list("ConfigMap", own_labels(self.plan))}
-        for manifest in [] if self.cluster.check else self._objects():
+        for manifest in objects(self.plan):
             if manifest["kind"] == "ConfigMap" and address(manifest) not in there:
                 self._put(manifest)
 

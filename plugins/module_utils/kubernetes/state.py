@@ -37,7 +37,7 @@ class State:
         self.lacks_volcano = kubernetes["scheduler"] == "volcano" and not cluster.serves("PodGroup")
         for name in (*names, VOLCANO_CRD):
             self.crds[name] = self._unless_hidden("crds", cluster.get, "CustomResourceDefinition", name)
-        self.unserved = {kind for kind in EXTENSIONS if kind in planned and not cluster.serves(kind)}
+        self.unserved = {kind for kind in EXTENSIONS if kind in planned and cluster.serves(kind) is False}
         self.namespace = self._unless_hidden("namespace", cluster.get, "Namespace", cluster.namespace)
         self.nodes = self._unless_hidden("nodes", cluster.list, "Node") or []
         self.quotas = self._unless_hidden("quotas", cluster.list, "ResourceQuota") or []

@@ -2222,3 +2222,5 @@ def test_a_user_of_one_namespace_is_told_what_the_cluster_lacks(module):
     assert server.written == []
     server.fail = refuse("get", "v1alpha1", Refused(403, "Forbidden", "no discovery"))
     assert not module(server, "deploy")["failed"], "what a user may not ask is no reason"
+    server.fail = refuse("get", "monitoring.coreos.com/v1", Refused(403, "Forbidden", "no discovery"))
+    assert not module(server, "deploy")["failed"], "what a deployment does without is left out"
