@@ -463,3 +463,93 @@ def test_what_is_being_removed_stays_until_its_finalizers_go(world):
     fresh = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "d"}}
     with pytest.raises(Refused, match="unable to create new content in namespace n because it is being terminated"):
         Call(api, "/api/v1/namespaces/n/configmaps").route("create", fresh)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "says"),
+    [
+        ("Service", {"selector": {"a": "b"}}, "spec.ports: Required value"),
+        ("Service", {"selector": {"a": "b"}, "clusterIP": "None"}, ""),
+        ("Pod", {"serviceAccountName": "x"}, 'error looking up service account n/x: serviceaccount "x" not found'),
+        ("Pod", {"serviceAccountName": "there"}, ""),
+        ("Pod", {"priorityClassName": "x"}, "no PriorityClass with name x was found"),
+        ("Pod", {"priorityClassName": "system-node-critical"}, ""),
+        ("Pod", {"priorityClassName": "there"}, ""),
+    ],
+)
+def test_what_a_server_and_its_admission_refuse(world, kind, spec, says):
+    store, api, _step = world
+    store.create("serviceaccounts", "n", {"kind": "ServiceAccount", "metadata": {"name": "there"}})
+    store.create("priorityclasses", "", {"kind": "PriorityClass", "metadata": {"name": "there"}})
+    if kind == "Pod":
+        spec = {**spec, "containers": [{"name": "c", "image": "i"}]}
+    thing = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": "n"}, "spec": spec}
+    if not says:
+        return api.judge(thing, None)
+    with pytest.raises(Refused) as refused:
+        api.judge(thing, None)
+    assert says in refused.value.message
+    return None
+
+
+def test_admission_applies_to_controllers_too(world):
+    store, _api, _step = world
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"serviceAccountName": "x"}}
+    assert "error looking up service account n/x" in Controller(store).create_pod("n", pod)
+    assert store.list("pods") == []
+
+
+def test_a_busy_server_says_when_to_come_again(world):
+    _store, api, _step = world
+    api.busy = 1
+    with pytest.raises(Refused, match="Too many requests") as refused:
+        Call(api, "/version").route("get", None)
+    assert (refused.value.code, refused.value.wait) == (429, fake_api_server.PAUSE)
+    call = Call(api, "/version")
+    call.route("get", None)
+    assert call.result["minor"] == "36+"
+
+
+@pytest.mark.parametrize(("minor", "is_known"), [(25, False), (26, True)])
+def test_an_old_server_does_not_know_a_newer_field(world, minor, is_known):
+    _store, api, _step = world
+    api.minor = minor
+    spec = {"minAvailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
+    thing = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"}, "spec": spec}
+    if is_known:
+        return api.judge(thing, None)
+    with pytest.raises(Refused, match="failed to create typed patch object .*unhealthyPodEvictionPolicy"):
+        api.judge(thing, None)
+    return None
+
+
+def test_a_kind_is_served_as_long_as_its_crd_is_there_in_this_version(world):
+    store, api, _step = world
+    version, name = "workload.serving.volcano.sh/v1alpha1", "modelservings.workload.serving.volcano.sh"
+    assert "modelservings" in [item["name"] for item in api.resource_list(version)["resources"]]
+    store.objects["customresourcedefinitions", "", name]["spec"]["versions"][0]["name"] = "v2"
+    assert [item["name"] for item in api.resource_list(version)["resources"]] == ["autoscalingpolicies"]
+    with pytest.raises(Refused) as refused:
+        api.row(version, "modelservings")
+    assert refused.value.code == 404
+
+
+def test_pods_that_avoid_each_other_share_no_node_and_those_that_lack_a_config_map_do_not_start(world):
+    store, _api, _step = world
+    controller = Controller(store)
+    store.create("nodes", "", node("n1"))
+    term = {"labelSelector": {"matchLabels": {"role": "a"}}, "topologyKey": "kubernetes.io/hostname"}
+    away = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    for name, more in (("a", {}), ("b", {"affinity": away}), ("c", {"volumes": [{"configMap": {"name": "m"}}]})):
+        head = {"name": name, "labels": {"role": name}}
+        store.create("pods", "n", {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": {**spec, **more}})
+    for dummy in range(8):
+        controller.step()
+    assert ["nodeName" in store.get("pods", "n", name)["spec"] for name in "abc"] == [True, False, True]
+    assert "phase" not in store.get("pods", "n", "c").get("status", {})
+    assert "configmap 'm' not found" in [event["message"] for event in store.list("events", "n")]
+    store.create("configmaps", "n", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}})
+    for dummy in range(8):
+        controller.step()
+    assert store.get("pods", "n", "c")["status"]["phase"] == "Running"
