@@ -15,6 +15,7 @@ from .manifests import objects, own_labels, pods, secret
 from .names import COMPONENT, address, digest_of, label
 from .ownership import is_managed, stale
 from .preflight import problems, report
+from .quota import update_shortage
 from .readiness import (
     alive,
     config_maps_of,
@@ -150,7 +151,7 @@ class Deployment:
     def _tried(self, manifest, call):
         place = address(manifest)
         try:
-            call(manifest, True)
+            return self._without_room(manifest, call(manifest, True))
         except Unreachable as error:
             raise KubernetesProblem(f"{place} could not be dry-run, and nothing was applied. {error}") from error
         except Refused as error:
@@ -170,7 +171,15 @@ class Deployment:
             return [
                 f"The server would refuse {place}, so nothing was applied. It reports: {error}{self._repair(manifest, error)}"
             ]
-        return []
+
+    def _without_room(self, manifest, after):
+        """What the update of a Deployment lacks, which the server does not refuse before it begins."""
+        before = self.state.live.get(address(manifest))
+        if manifest["kind"] != "Deployment" or not before or before["spec"]["template"] == after["spec"]["template"]:
+            return []
+        return [
+            found.text() for found in update_shortage(address(manifest), after, self.state.quotas, self.state.running)
+        ]
 
     def _repair(self, manifest, error):
         """What helps if somebody made a ConfigMap again by hand under its name, which tells its content."""

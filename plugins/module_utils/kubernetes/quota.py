@@ -15,8 +15,30 @@ FIX = "Raise the quota, or plan fewer or smaller instances."
 
 def quota_shortage(plan, quotas, running):
     """Findings about what the planned pods need beyond the pods of the deployment that run; quotas with scopes are not judged."""
-    needed, found = planned(plan), []
-    held = total([(pod["spec"], 1) for pod in running])
+    needed, held = planned(plan), total([(pod["spec"], 1) for pod in running])
+    return [
+        Finding(place, "K8S-QUOTA", f"the plan needs {more}, and {free}", FIX, why=WHY)
+        for place, more, free in _lacking(quotas, needed, held)
+    ]
+
+
+def update_shortage(place, deployment, quotas, running):
+    """The same about the pod that an update of a Deployment starts before an old one goes, unless others are leaving."""
+    spec, leaving = deployment["spec"], [pod for pod in running if pod["metadata"].get("deletionTimestamp")]
+    if ((spec.get("strategy") or {}).get("rollingUpdate") or {}).get("maxSurge") == 0:
+        return []
+    fix = f"Raise the quota by what a pod of {place} needs, at least for the update."
+    why = "A new pod starts before an old one goes, so the update would never begin."
+    needed = total([(spec["template"]["spec"], 1)])
+    return [
+        Finding(
+            quota, "K8S-QUOTA", f"the update of {place} needs {more}, and {free}; nothing was applied", fix, why=why
+        )
+        for quota, more, free in _lacking(quotas, needed, total([(pod["spec"], 1) for pod in leaving]))
+    ]
+
+
+def _lacking(quotas, needed, held):
     for item in quotas:
         spec, used = item["spec"], (item.get("status") or {}).get("used") or {}
         if spec.get("scopes") or spec.get("scopeSelector"):
@@ -27,10 +49,8 @@ def quota_shortage(plan, quotas, running):
             more = needed.get(name, 0) - held.get(name, 0)
             free = quantity(hard) - (quantity(used[key]) if is_quantity(used.get(key)) else held.get(name, 0))
             if more > 0 and more > free:
-                problem = f"the plan needs {shown(more)} more {key}, and {shown(free)} of {hard} are free"
                 place = "ResourceQuota/{}".format(item["metadata"]["name"])
-                found.append(Finding(place, "K8S-QUOTA", problem, FIX, why=WHY))
-    return found
+                yield place, f"{shown(more)} more {key}", f"{shown(free)} of {hard} are free"
 
 
 def planned(plan):

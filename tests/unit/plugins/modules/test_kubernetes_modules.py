@@ -843,6 +843,31 @@ def test_a_pod_that_has_ended_makes_no_room_in_a_quota(module):
     assert "ResourceQuota/q: the plan needs 1 more pods, and 0 of 3 are free" in done["msg"], done
 
 
+def test_an_update_of_the_router_needs_room_for_one_more_of_its_pods(module):
+    """The server accepts the update, and it never begins; one that changes nothing of the router needs no room."""
+    server, other = Server(), plan(kubernetes__router={"limits": {"cpu": "3"}})
+    server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"pods": "4", "limits.cpu": "30"}}))
+    assert not module(server, "deploy")["failed"]
+    written = len(server.written)
+    done = module(server, "deploy", other)
+    text = "ResourceQuota/q: the update of Deployment/demo-router needs 1 more pods, and 0 of 4 are free; nothing was applied"
+    assert text in done["msg"] and "limits.cpu" not in done["msg"] and len(server.written) == written
+    assert not module(server, "deploy", other_image(kubernetes__router={"image": image_of(PLAN)}))["failed"]
+    first = next(name for name in server.names("pods") if "-router-" in name)
+    server.store.objects["pods", "serving", first]["metadata"]["deletionTimestamp"] = "2026-11-23T10:00:00Z"
+    assert not module(server, "deploy", other, check=True)["failed"], "a pod is just leaving"
+    quota = server.store.get("resourcequotas", "serving", "q")
+    quota["spec"]["hard"]["pods"] = "5"
+    server.store.replace("resourcequotas", "serving", quota)
+    assert not module(server, "deploy", other)["failed"]
+
+
+def image_of(planned):
+    """The image of the plan's router."""
+    (router,) = [item for item in planned["objects"] if item["kind"] == "Deployment"]
+    return router["spec"]["template"]["spec"]["containers"][0]["image"]
+
+
 def test_a_quota_that_others_use_up_meanwhile_is_named_by_the_server(module):
     server = Server()
     seen = []
