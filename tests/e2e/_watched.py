@@ -99,9 +99,14 @@ class Prometheus:
             seen |= self.firing()
             found = found or (alert in seen) * (time.monotonic() - begin)
             time.sleep(0.5)
-        assert seen == {alert}, f"{sorted(seen)} fired, and {alert} was expected within {seconds} s"
+        assert seen == {alert}, f"{sorted(seen)} fired, and {alert} was expected within {seconds} s: {self._seen()}"
         service.say(f"{alert} fired after {found:.1f} s")
         return found
+
+    def _seen(self) -> list[t.Any]:
+        """What tells why an alert did not fire: pending alerts, and the series of the engines' requests and tokens."""
+        series = "up|vllm:(num_requests_running|num_requests_waiting|generation_tokens_total|prompt_tokens_total)"
+        return [*self.query("ALERTS"), *self.query(f'{{__name__=~"{series}"}}[2m]')]
 
     def reload(self) -> None:
         """Read the rules again."""

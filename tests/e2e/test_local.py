@@ -424,6 +424,25 @@ class TestLocal:
         assert (found["completed"], found["failed"], found["empty"], found["short"]) == (12, 0, 0, 0)
         assert wrong["empty"] >= 2 and wrong["short"] >= 1
 
+    @pytest.mark.long
+    def test_compare_measures_both_topologies_and_restores_the_first(self, tmp_path):
+        before, other = set(LOCAL.processes()), tmp_path / "other.yml"
+        pools = {"colocated": {"group": "all", "instances": 2, "ports": {"api": PORT + 130}}}
+        other.write_text(yaml.safe_dump({"inference_kv_transfer": "none", "inference_pools": pools}))
+        settings = {"inference_compare_with": str(other), "inference_compare_folder": str(tmp_path)}
+        run = LOCAL.play("compare", **settings, inference_bench={"profile": "smoke", "output": 16})
+        assert run.code == 0, run.output
+        (folder,) = tmp_path.glob("compare-*")
+        first, second = (json.loads((folder / f"{name}.json").read_text()) for name in ("before", "after"))
+        assert set(first["engines"]) == {"prefill-0", "decode-0"}
+        assert set(second["engines"]) == {"colocated-0", "colocated-1"}
+        for report in (first, second):
+            assert [(load["completed"], load["failed"], load["empty"]) for load in report["loads"]] == [(10, 0, 0)]
+        page = (folder / "compare.md").read_text()
+        assert "colocated-1" in page
+        assert set(LOCAL.processes()) == before and not service.listening([PORT + 130])
+        assert service.complete(ROUTER, service.prompt(), KEY)["choices"][0]["text"]
+
     @pytest.mark.parametrize("engine", [PREFILL, DECODE])
     def test_an_engine_asks_for_the_key(self, engine):
         for key in ("", KEY + "x"):
