@@ -51,6 +51,40 @@ ARGUMENTS = {
 }
 
 
+class Needed(t.NamedTuple):
+    """What a host takes from the bundle."""
+
+    platform: str
+    images: list[dict[str, t.Any]]  # where images run, nothing else is installed
+    files: dict[str, t.Any]
+    sources: list[t.Any]
+    lacking: list[str]  # names of packages of its distribution
+    packages: dict[str, t.Any]
+    repository: str  # kind of repository of these packages, "" without any
+
+    def _named(self) -> list[dict[str, t.Any]]:
+        return [{key: image[key] for key in ("name", "digest", "config")} for image in self.images]
+
+    def asked(self, data: dict[str, t.Any], engine: str) -> dict[str, t.Any]:
+        """Options of the module for images."""
+        parts = {image["name"]: sorted(parts_of_images(data, [image])) for image in self.images}
+        return {"images": self._named(), "parts": parts, "engine": engine} if self.images else {}
+
+    def facts(self, data: dict[str, t.Any], directory: str) -> dict[str, t.Any]:
+        """What later tasks read."""
+        return {
+            "platform": self.platform,
+            "cann_checksums": checksums_of_cann(data, self.files),
+            "directory": directory,
+            "images": self._named(),
+            "packages": self.lacking,
+            "repository": bool(self.packages),
+            "repository_keys": keys_of_packages(data, self.packages),
+            "repository_type": self.repository,
+            "sources": {each.folder: os.path.join(directory, each.archive) for each in self.sources},
+        }
+
+
 class ActionModule(ActionBase):
     """Adapter: the module compares and unpacks; the archive is made on the controller."""
 
@@ -60,63 +94,67 @@ class ActionModule(ActionBase):
         """The module's result, with the platform of the bundle that serves the host."""
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        directory, host = options["directory"], task_vars["inventory_hostname"]
-        roles = names_of_packages(options["plan"], host, DEBIAN, options["variables"]) if options["plan"] else []
-        first = self._module(task_vars, directory=directory, packages=roles)
+        host = task_vars["inventory_hostname"]
+        names = names_of_packages(options["plan"], host, DEBIAN, options["variables"]) if options["plan"] else []
+        first = self._module(task_vars, directory=options["directory"], packages=names)
         if first.get("failed") or "host" not in first:
             return {**result, **first}
         try:
             data = read(options["path"], options["manifest_sha256"])
-            images = images_of_host(data, options["images"], first["host"]["machine"], host)
-            prove_digests(options["path"], images)
-            if images:  # nothing else is installed where images run
-                platform, files = first["host"]["machine"], {}
-            else:
-                platform, files = files_of_host(data, first["host"], host)
-                if options["plan"] and "cann" in options["installed"]:
-                    known, machine = options["variables"], first["host"]["machine"]
-                    cann = lacking_of_cann(options["plan"], host, machine, known, options["installed"])
-                    require_cann(data, files, cann, host)
-            sources = checkouts(options["plan"], host, options["variables"]) if options["plan"] and not images else []
-            require_sources(data, sources, host)
-            own = distribution_of(first["host"]["distribution"], first["host"]["machine"])
-            lacking = first["packages"]
-            if own and own.family == RED_HAT:
-                lacking = self._lacking_of_dnf(options, host, task_vars, offered=not has_packages(data, own))
-                if not has_packages(data, own):
-                    refused_of_dnf(own, lacking, host)
-            packages = packages_of_host(data, own, lacking, host)
-            parts = {image["name"]: sorted(parts_of_images(data, [image])) for image in images}
-            wanted = {**files, **packages, **parts_of_images(data, images)}
-            short = [{key: image[key] for key in ("name", "digest", "config")} for image in images]
-            asked = {"images": short, "parts": parts, "engine": options["engine"]} if images else {}
-            compared = self._module(task_vars, directory=directory, files=wanted, **asked)
-            if compared.get("failed"):
-                return {**result, **compared}
-            sums = checksums_of_cann(data, files)
-            found = {"platform": platform, "cann_checksums": sums, "directory": directory, "images": short}
-            found.update(packages=lacking, repository=bool(packages), repository_keys=keys_of_packages(data, packages))
-            found.update(sources={each.folder: os.path.join(directory, each.archive) for each in sources})
-            found.update(repository_type=KINDS[own.family] if own and packages else "")
-            if options["state"] == "compared":
-                found["warnings"] = [*compared.get("warnings", []), *fetching_builds(data, sources, host)]
-            names = compared["missing"]
-            lacking_space(wanted, names, compared["free"], directory, host, archived=not options["url"])
-            if options["url"] and names:
-                fetched = self._fetch(options, {name: wanted[name] for name in names}, task_vars)
-                if fetched.get("failed"):
-                    return {**result, **fetched, **found}
-            diff = {"before": "", "after": "".join(name + "\n" for name in names), "after_header": directory}
-            if options["state"] == "compared" or self._task.check_mode or not names:
-                changed = bool(names) and options["state"] == "present"
-                return {**result, **compared, **found, "changed": changed, "diff": diff if changed else {}}
-            for group in [] if options["url"] else archives(wanted, names):
-                sent = self._send(options["path"], wanted, group, directory, task_vars)
-                if sent.get("failed"):
-                    return {**result, **sent, **found, "diff": diff}
-            return {**result, **compared, **found, "missing": names, "changed": True, "diff": diff}
+            needed = self._needed(data, options, host, first, task_vars)
+            return {**result, **self._placed(data, options, host, needed, task_vars)}
         except (BundleError, OSError) as error:
             return {**result, "failed": True, "changed": False, "msg": visible(str(error))}
+
+    def _needed(
+        self, data: dict[str, t.Any], options: dict[str, t.Any], host: str, first: dict[str, t.Any], task_vars: t.Any
+    ) -> Needed:
+        """What the host takes from the bundle. Raises BundleError for what the bundle lacks."""
+        machine, plan, variables = first["host"]["machine"], options["plan"], options["variables"]
+        images = images_of_host(data, options["images"], machine, host)
+        prove_digests(options["path"], images)
+        platform, files = (machine, {}) if images else files_of_host(data, first["host"], host)
+        if plan and not images and "cann" in options["installed"]:
+            require_cann(data, files, lacking_of_cann(plan, host, machine, variables, options["installed"]), host)
+        sources = checkouts(plan, host, variables) if plan and not images else []
+        require_sources(data, sources, host)
+        own = distribution_of(first["host"]["distribution"], machine)
+        lacking = first["packages"]
+        if own and own.family == RED_HAT:
+            lacking = self._lacking_of_dnf(options, host, task_vars, offered=not has_packages(data, own))
+            if not has_packages(data, own):
+                refused_of_dnf(own, lacking, host)
+        packages = packages_of_host(data, own, lacking, host)
+        kind = KINDS[own.family] if own and packages else ""
+        return Needed(platform, images, files, sources, lacking, packages, kind)
+
+    def _placed(
+        self, data: dict[str, t.Any], options: dict[str, t.Any], host: str, needed: Needed, task_vars: t.Any
+    ) -> dict[str, t.Any]:
+        """Compare the host with the bundle, and in state present bring what is missing."""
+        directory, images = options["directory"], needed.images
+        wanted = {**needed.files, **needed.packages, **parts_of_images(data, images)}
+        compared = self._module(task_vars, directory=directory, files=wanted, **needed.asked(data, options["engine"]))
+        if compared.get("failed"):
+            return compared
+        found = needed.facts(data, directory)
+        if options["state"] == "compared":
+            found["warnings"] = [*compared.get("warnings", []), *fetching_builds(data, needed.sources, host)]
+        names = compared["missing"]
+        lacking_space(wanted, names, compared["free"], directory, host, archived=not options["url"])
+        if options["url"] and names:
+            fetched = self._fetch(options, {name: wanted[name] for name in names}, task_vars)
+            if fetched.get("failed"):
+                return {**fetched, **found}
+        diff = {"before": "", "after": "".join(name + "\n" for name in names), "after_header": directory}
+        if options["state"] == "compared" or self._task.check_mode or not names:
+            changed = bool(names) and options["state"] == "present"
+            return {**compared, **found, "changed": changed, "diff": diff if changed else {}}
+        for group in [] if options["url"] else archives(wanted, names):
+            sent = self._send(options["path"], wanted, group, directory, task_vars)
+            if sent.get("failed"):
+                return {**sent, **found, "diff": diff}
+        return {**compared, **found, "missing": names, "changed": True, "diff": diff}
 
     def _module(self, task_vars: t.Any, **options: t.Any) -> dict[str, t.Any]:
         found: dict[str, t.Any] = self._execute_module(MODULE, module_args=options, task_vars=task_vars)
