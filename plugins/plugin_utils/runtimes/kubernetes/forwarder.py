@@ -140,7 +140,6 @@ class Forwarder:
             if engine is None:
                 text = f"No engine of {item.name} accepts connections at port {item.port}."
                 writer.write(ANSWER.format(len(text), text).encode())
-                await writer.drain()
                 return
             with contextlib.closing(engine[1]):
                 engine[1].write(single(head))
@@ -174,7 +173,7 @@ async def run(slots: t.Sequence[Slot], command: t.Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
     await forwarder.listen()
-    following = asyncio.ensure_future(forwarder.follow())
+    forwarder.tasks.add(asyncio.ensure_future(forwarder.follow()))
     stop = asyncio.ensure_future(ended.wait())
     start = asyncio.ensure_future(forwarder.ready())
     await asyncio.wait([start, stop], return_when=asyncio.FIRST_COMPLETED)
@@ -187,7 +186,6 @@ async def run(slots: t.Sequence[Slot], command: t.Sequence[str]) -> int:
     if ended.is_set() and proxy.returncode is None:
         proxy.terminate()  # it finishes its requests, which still need the forwarder
     status = await done
-    following.cancel()
     return status if status >= 0 else 128 - status
 
 

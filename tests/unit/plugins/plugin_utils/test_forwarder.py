@@ -117,6 +117,38 @@ def test_each_slot_has_its_engine_and_what_is_more_takes_turns(monkeypatch):
     asyncio.run(work())
 
 
+def test_all_slots_listen(monkeypatch):
+    async def work():
+        world = World(monkeypatch)
+        await world.forwarder.listen()
+        for item in world.slots:
+            reader, writer = await asyncio.open_connection(item.address, item.port)
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert b" 503 " in await asyncio.wait_for(reader.read(), 30)
+            writer.close()
+
+    asyncio.run(work())
+
+
+def test_a_node_that_dies_ends_its_connections(monkeypatch):
+    """Without an answer for idle + count * interval seconds, as long as what was sent may be unacknowledged."""
+
+    async def work():
+        world = World(monkeypatch)
+        await world.start(FIRST)
+        dummy, writer = await world.forwarder.connect(world.slots[0])
+        raw = writer.get_extra_info("socket")
+        idle, interval, count, unacknowledged = (
+            raw.getsockopt(socket.IPPROTO_TCP, getattr(socket, f"TCP_{name}"))
+            for name in ("KEEPIDLE", "KEEPINTVL", "KEEPCNT", "USER_TIMEOUT")
+        )
+        assert raw.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert idle + count * interval == unacknowledged / 1000 == 25
+        writer.close()
+
+    asyncio.run(work())
+
+
 def test_a_connection_has_one_request(monkeypatch):
     """A proxy that kept its connections would never send to a pod that came later."""
 

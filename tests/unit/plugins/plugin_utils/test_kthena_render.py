@@ -287,6 +287,7 @@ def test_kthena_router_has_one_port_and_separate_nodes():
     kinds = ["ConfigMap", "ConfigMap", "PodMonitor", "ModelServing", "ModelServer", "ModelRoute"]
     assert [item["kind"] for item in planned["objects"]] == kinds
     spec = objects(planned, "ModelServer")[0]["spec"]
+    assert spec["trafficPolicy"]["retry"] == {"attempts": 3, "retryInterval": "150ms"}
     assert spec["workloadPort"] == {"port": 7100, "protocol": "http"}
     assert spec["kvConnector"] == {"type": "mooncake"}
     anti = roles(planned)["decode"]["entryTemplate"]["spec"]["affinity"]["podAntiAffinity"]

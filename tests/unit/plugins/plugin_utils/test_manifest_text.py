@@ -40,6 +40,7 @@ def test_the_plans_objects_come_back_and_scripts_can_be_read():
     assert text.startswith("---\n") and text.endswith("\n...\n")
     assert "  prefill.sh: |\n    #!/bin/bash\n" in text
     assert "&id" not in text
+    assert "containers:\n          - name: prefill\n            image: " in text, "in the order that people write"
 
 
 @pytest.mark.parametrize(("monitors", "written"), [("auto", False), ("always", True), ("never", False)])
