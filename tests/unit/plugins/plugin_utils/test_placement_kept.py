@@ -107,6 +107,18 @@ def test_fewer_instances_keep_the_lowest_numbers_that_can_stay():
     assert "decode-0" not in engines(gone)
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_of_the_instances_of_a_host_only_as_many_stay_as_the_user_allows(most):
+    sizes = {name: {"instances": number, "tensor_parallel_size": 2} for name, number in (("prefill", 1), ("decode", 3))}
+    before = plan(inventory(prefill=["n1"], decode=["n2"]), sizes)
+    assert set(hosts_by_service(before)[f"decode-{number}"] for number in range(3)) == {"n2"}
+    sizes["decode"]["instances_per_host"] = most
+    after = plan(inventory(prefill=["n1"], decode=["n2", "n3", "n4"]), sizes, before)
+    stay = [f"decode-{number}" for number in range(most)]
+    assert [name for name, host in hosts_by_service(after).items() if name.startswith("decode") and host == "n2"] == stay
+    assert {name: engines(after)[name] for name in stay} == {name: engines(before)[name] for name in stay}
+
+
 def test_an_instance_of_several_hosts_stays_whole():
     sizes = {
         "prefill": {"tensor_parallel_size": 8},

@@ -243,6 +243,20 @@ def test_the_only_instance_over_several_hosts_needs_a_pause_for_that():
     assert found["beyond"] == {"d2": ["decode-0-1"]}
 
 
+def test_a_pause_names_the_whole_instance_of_which_one_process_gives_its_npus():
+    """It is the only one of its pool, and its other process stops with it; the refusal says whose NPUs the plan gives away."""
+    old = plan({**FOUR, "decode": ["d1", "d2"]}, counts={"decode": 1}, decode=SPAN)
+    new = plan({"prefill": ["p1", "p2", "d2"], "decode": ["d1", "d3"]}, old, counts={"decode": 1}, decode=SPAN)
+    unit = next(service["unit"] for service in old["services"] if service["name"] == "decode-0-1")
+    here = pending(new, d2={"down": ["prefill-2"], "other": [unit]}, d3={"down": ["decode-0-1"]})
+    found = steps(here, new, old, allow_pause=True)
+    assert found["vacate"] == {"d1": ["decode-0-0"], "d2": ["decode-0-1"]}
+    assert found["pauses"][REASSIGNED] == ["decode-0-0", "decode-0-1"]
+    assert f"Pause: decode-0-0, decode-0-1 stop first, because {REASSIGNED}." in found["notes"]
+    refused = [text for text in steps(here, new, old)["refusals"] if text.startswith("The plan gives NPUs")]
+    assert len(refused) == 1 and "ports of decode-0-1 to prefill-2" in refused[0]
+
+
 @pytest.mark.parametrize("seen", [True, False])
 def test_an_engine_that_stops_on_a_host_beyond_the_plan_leaves_the_router_before(seen):
     """The process with the API runs on the replaced host, whose own play comes at the end. The other one gives its NPUs, or has died."""

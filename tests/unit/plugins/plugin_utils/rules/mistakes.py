@@ -307,6 +307,23 @@ MISTAKES: tuple[Mistake, ...] = (
     W("PORT-POOL", "both", {f"{D}.ports.dp_rpc": 12321}),
     W("PORT-EPHEMERAL", "cpu", {f"{ROUTER}.port": 40000}),
     M("LOOKUP-PORT", "one-host", {f"{P}.kv.store.lookup_rpc_port": "5"}),
+    # A decode engine opens the socket only if it loads from the store.
+    W("LOOKUP-PORT", "one-host", {f"{D}.kv.store.lookup_rpc_port": "5"}),
+    M(
+        "LOOKUP-PORT",
+        "one-host",
+        {f"{D}.kv.store.lookup_rpc_port": "5", f"{D}.kv.store.consumer_is_to_load": True},
+    ),
+    W(
+        "LOOKUP-PORT",
+        "one-host",
+        {
+            f"{D}.kv.store.lookup_rpc_port": "5",
+            f"{P}.kv.store.lookup_rpc_port": "5",
+            f"{P}.instances": 1,
+            f"{D}.instances": 1,
+        },
+    ),
     # connectors
     M("TRANSFER-UNKNOWN", "p2p", {"inference_kv_transfer": "moncake"}, also=("CONNECTOR-RELEASE", "CONNECTOR-PROXY")),
     M("TRANSFER-TWO", "p2p", {"inference_kv_transfer": "mooncake+mooncake_hybrid"}),

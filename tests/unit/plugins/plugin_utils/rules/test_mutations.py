@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import pytest
@@ -92,6 +93,13 @@ def test_the_message_says_what_is_wrong_here_and_not_what_the_rule_demands(mista
         )
         planned = {part for name in (*mistake.changes, found["path"]) for part in words(name)}
         assert quoted & (written | planned), "neither the value nor the name that the user wrote"
+
+
+def test_a_rule_that_judges_by_the_case_has_a_mistake_of_each_severity():
+    found = {(mistake.rule, mistake.severity) for mistake in MISTAKES}
+    several = [rule.id for rule in RULES if re.search(r"\bseverity\b", inspect.getsource(rule.check))]
+    assert len(several) > 15
+    assert [name for name in several if not {(name, "error"), (name, "warning")} <= found] == []
 
 
 def test_every_rule_has_a_mistake():
