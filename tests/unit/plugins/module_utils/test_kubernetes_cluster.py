@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.cluster import ATTEMPTS, TAKEN, Cluster
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.cluster import ATTEMPTS, AWAY, TAKEN, Cluster
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused, Unreachable
 
 CONFLICT = "Apply failed with 1 conflict: conflict with \"kubectl\": .data.run.sh"
 MANIFEST = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": {}}
@@ -48,3 +48,71 @@ def test_taking_fields_over_is_offered_where_it_helps(more, code, message, is_of
         cluster.apply(dict(MANIFEST, **more))
     assert refused.value.code == code and str(refused.value).startswith(message)
     assert (TAKEN in str(refused.value)) == is_offered
+
+
+# What a request does with a refusal: a value, or "raised". Codes of PASSING are asked again, and are no answer of the server to the question.
+PASSING = (408, 429, 500, 502, 503, 504)
+CODES = (401, 403, 404, 409, 422, *PASSING)
+ANSWERS = {
+    "get": {404: None},
+    "serves": {403: False, 404: False},
+    "list": {404: []},
+    "may": {code: True for code in CODES if code not in PASSING},  # then the request itself is answered
+    "delete": {404: None},
+    "everywhere": {},
+    "create": {},
+    "apply": {},
+}
+CALLS = {
+    "get": lambda cluster: cluster.get("ConfigMap", "scripts"),
+    "serves": lambda cluster: cluster.serves("Deployment"),
+    "list": lambda cluster: cluster.list("Pod"),
+    "may": lambda cluster: cluster.may("create", "Pod"),
+    "delete": lambda cluster: cluster.delete(MANIFEST),
+    "everywhere": lambda cluster: cluster.everywhere("Node"),
+    "create": lambda cluster: cluster.create(MANIFEST),
+    "apply": lambda cluster: cluster.apply(MANIFEST),
+}
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("call", sorted(CALLS))
+def test_a_refusal_is_an_answer_only_where_it_says_one(call, code):
+    server, cluster = refusing(code)
+    try:
+        found = CALLS[call](cluster)
+    except Refused as error:
+        assert error.code == code
+        found = "raised"
+    assert found == ANSWERS[call].get(code, "raised")
+    assert server.asked == (ATTEMPTS if code in PASSING else 1)
+
+
+class Away:
+    """Answers once, and then for a time not at all."""
+
+    def __init__(self, silent_until):
+        self.seconds, self.silent_until, self.asked = 0.0, silent_until, 0
+
+    def request(self, *_arguments):
+        self.asked += 1
+        if self.asked > 1 and self.seconds < self.silent_until:
+            raise Unreachable("no route to host")
+        return {"items": []}
+
+    def sleep(self, seconds):
+        self.seconds += seconds
+
+
+@pytest.mark.parametrize(("silent_until", "is_back"), [(AWAY - 5, True), (AWAY + 60, False)])
+def test_a_server_that_has_answered_may_be_away_for_a_minute(silent_until, is_back):
+    server = Away(silent_until)
+    cluster = Cluster(server, "serving")
+    cluster.sleep, cluster.now = server.sleep, lambda: server.seconds
+    assert cluster.list("Pod") == []
+    if is_back:
+        assert cluster.list("Pod") == []
+    else:
+        with pytest.raises(Unreachable):
+            cluster.list("Pod")
+        assert AWAY <= server.seconds < AWAY + 10
