@@ -101,6 +101,7 @@ def derived(case: Case) -> t.Iterator[Finding]:
     "ENV-RANKS",
     "Remove the variable: sizes of the pool and load_balancing decide about ranks.",
     "vllm/envs.py: VLLM_DP_RANK, VLLM_DP_SIZE and others are read instead of the options",
+    "warning",
 )
 def ranks(case: Case) -> t.Iterator[Finding]:
     """Ranks of data parallelism, or the base of vLLM's own ports, are set for all processes.
@@ -111,9 +112,7 @@ def ranks(case: Case) -> t.Iterator[Finding]:
         several = view.instance.pool.data_parallel_size > 1 or len(view.instance.processes) > 1
         for name in RANKS:
             if view.sets_env(name) and several:
-                yield Finding.at(
-                    view.env_path(name), view.env.get(name), f"{name} is the same for all ranks", severity="warning"
-                )
+                yield Finding.at(view.env_path(name), view.env.get(name), f"{name} is the same for all ranks")
 
 
 @RULES.rule(

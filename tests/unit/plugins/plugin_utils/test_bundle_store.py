@@ -40,13 +40,13 @@ class Index(http.server.BaseHTTPRequestHandler):
     cuts: list[int] = []
     asked: list[str] = []
     ranges = True
-    known = True
+    status = 200
 
     def do_GET(self):
         start = int(self.headers.get("Range", "bytes=0-")[6:-1]) if self.ranges else 0
         type(self).asked.append(self.headers.get("Range", ""))
-        if not self.known:
-            return self.send_error(404)
+        if self.status != 200:
+            return self.send_error(self.status)
         if start >= len(BODY):
             return self.send_error(416)
         self.send_response(206 if start else 200)
@@ -139,11 +139,21 @@ def test_an_answer_that_is_no_http_is_an_error_and_no_traceback(index, tmp_path,
 
 def test_a_missing_file_is_not_asked_again_and_again(index, tmp_path):
     handler, address = index
-    handler.known = False
+    handler.status = 404
     secret = address.replace("//", "//me:secret@")
     with pytest.raises(store.FetchError, match="404") as raised:
         store.Store(str(tmp_path)).get("x.whl", secret, SHA)
     assert len(handler.asked) == 1 and "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 501, 408, 429, 500, 502, 503, 504])
+def test_what_may_pass_is_asked_again(index, tmp_path, status):
+    """A server that is busy, or that counts requests, may answer a little later; a refusal stays one."""
+    handler, address = index
+    handler.status = status
+    with pytest.raises(store.FetchError, match=f"{status}.*Fix:"):
+        store.Store(str(tmp_path)).get("x.whl", address, SHA)
+    assert len(handler.asked) == (store.ATTEMPTS if status in (408, 429) or status >= 500 else 1)
 
 
 def test_files_of_an_older_bundle_are_left_out(index, tmp_path):

@@ -95,11 +95,16 @@ def test_the_message_says_what_is_wrong_here_and_not_what_the_rule_demands(mista
         assert quoted & (written | planned), "neither the value nor the name that the user wrote"
 
 
+# Rules of which no mistake can show the other severity, and why.
+ONE_SEVERITY = {"FLAG-RELEASE": "no vLLM of the data is newer than the one of the release main"}
+
+
 def test_a_rule_that_judges_by_the_case_has_a_mistake_of_each_severity():
     found = {(mistake.rule, mistake.severity) for mistake in MISTAKES}
     several = [rule.id for rule in RULES if re.search(r"\bseverity\b", inspect.getsource(rule.check))]
     assert len(several) > 15
-    assert [name for name in several if not {(name, "error"), (name, "warning")} <= found] == []
+    lacking = [name for name in several if not {(name, "error"), (name, "warning")} <= found]
+    assert lacking == [*ONE_SEVERITY], "add the mistake, or a rule that always warns says so itself"
 
 
 def test_every_rule_has_a_mistake():
