@@ -17,23 +17,23 @@ LOST = {"unreachable": True, "changed": False, "msg": "no route to host"}
 DONE = {"changed": True, "holder": {}, "phase": "changing"}
 
 
-def verified_plan():
-    """The plan of the inventory ``cpu`` with the host n1 alone."""
-    inventory = yaml.safe_load((HERE / "inventories" / "leaving.yml").read_text(encoding="utf-8"))["all"]
-    hosts = {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "192.0.2.1"}}}
-    return launch_plan(inventory["vars"], hosts)
+def verified_plan(host):
+    """A plan of the variables of the inventory ``leaving`` with this host alone."""
+    variables = yaml.safe_load((HERE / "inventories" / "leaving.yml").read_text(encoding="utf-8"))["all"]["vars"]
+    groups = {"groups": ["prefill", "decode"], "variables": {"ansible_host": f"192.0.2.{host[1:]}"}}
+    return launch_plan(variables, {host: groups})
 
 
-def rollback(plan):
-    """A rollback with an inventory that cannot be planned, after a change that was interrupted on n2, which the verified plan does not have."""
+def rollback(stays, new):
+    """A rollback with an inventory that cannot be planned, after a change that was interrupted on a host that the verified plan does not have."""
     return {
         "playbook": "rollback",
         "inventory": "halves",
-        "variables": {"inference_release": "0.0.0", "inference_upgrade_mode": "all", "inference_allow_pause": True},
+        "variables": {"inference_pools": {}, "inference_upgrade_mode": "all", "inference_allow_pause": True},
         "answers": [
             *CASES["upgrade/rollback"]["answers"],
-            {"task": "ascend.inference.deployment_run", "give": {**DONE, "previous": plan}},
-            {"task": "ascend.inference.deployment_run", "host": "n2", "give": {**DONE, "previous": {}}},
+            {"task": "ascend.inference.deployment_run", "give": {**DONE, "previous": verified_plan(stays)}},
+            {"task": "ascend.inference.deployment_run", "host": new, "give": {**DONE, "previous": {}}},
             {"task": "ascend.inference.deployed_plan_info", "give": {"changed": False, "content": ""}},
         ],
     }
@@ -48,30 +48,34 @@ def lost_in_fabric():
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
-    """The calls of both runs."""
-    wanted = {"lost/rollback": rollback(verified_plan()), "lost/fabric": lost_in_fabric()}
-    return run(wanted, tmp_path_factory.mktemp("lost"))
+    """The calls of all runs."""
+    wanted = {f"lost/{new}": rollback(stays, new) for stays, new in (("n1", "n2"), ("n2", "n1"))}
+    return run({**wanted, "lost/fabric": lost_in_fabric()}, tmp_path_factory.mktemp("lost"))
 
 
 def made(calls, host, module):
-    """The arguments of each call of a module for a host."""
-    return [
-        arguments
-        for call in calls
-        if host in (call["delegate"] if "delegate" in call else "", call["host"])
-        for name, arguments in call.get("calls", ())
-        if name == f"ascend.inference.{module}"
+    """The arguments of each call of a module on a host."""
+    every = (row for call in calls if call["host"] == host for row in call.get("calls", ()))
+    return [arguments for name, arguments in every if name == f"ascend.inference.{module}"]
+
+
+@pytest.mark.parametrize(("stays", "new"), [("n1", "n2"), ("n2", "n1")])
+def test_a_rollback_goes_on_without_a_host_that_the_verified_plan_does_not_have(records, stays, new):
+    """What was begun there is removed: the runtime finds the services. It is that of the verified plan, as the inventory has none."""
+    calls = records[f"lost/{new}"]
+    failed = [call["task"] for call in calls if call["status"] == "failed"]
+    assert failed == ["Create the plan from the inventory"], "the service is verified with the logs of the other hosts"
+    ends = [one for one in made(calls, stays, "deployment_run") if one["state"] == "end"]
+    assert [one["verified"] for one in ends] == [verified_plan(stays)["digest"]]
+    stopped = [one for one in made(calls, new, "service_state") if one["state"] == "absent"]
+    assert [one["runtime"] for one in stopped] == ["supervisor"]
+    removed = [
+        call["status"] for call in calls if call["host"] == new and "Remove the deployment's files" in call["task"]
     ]
-
-
-def test_a_rollback_removes_what_it_finds_on_a_host_that_no_plan_has(records):
-    """The runtime finds the services there; it is that of the verified plan, as the inventory has none."""
-    calls = records["lost/rollback"]
-    assert [call["message"] for call in calls if call["status"] == "failed" and call["host"] == "n2"] == []
-    stopped = [one for one in made(calls, "n2", "service_state") if one["state"] == "absent"]
-    assert [one["runtime"] for one in stopped] == ["supervisor"] * len(stopped) and stopped
-    removed = [call for call in calls if call["host"] == "n2" and call["task"].endswith("Remove the deployment's files")]
-    assert [call["status"] for call in removed] == ["changed"]
+    assert removed == ["changed"]
+    assert [call["status"] for call in calls if call["host"] == new and call["task"] == "Release the lock"] == [
+        "changed"
+    ]
 
 
 def test_a_change_of_the_fabric_is_reported_though_a_host_is_lost_before_the_lock_is_released(records):

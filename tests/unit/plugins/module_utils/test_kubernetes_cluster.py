@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.cluster import ATTEMPTS, AWAY, TAKEN, Cluster
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused, Unreachable
 
-CONFLICT = "Apply failed with 1 conflict: conflict with \"kubectl\": .data.run.sh"
+CONFLICT = 'Apply failed with 1 conflict: conflict with "kubectl": .data.run.sh'
 MANIFEST = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": {}}
 
 

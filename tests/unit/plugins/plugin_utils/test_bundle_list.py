@@ -505,7 +505,9 @@ def manifest_of(*platforms, **files):
 def test_versions_of_the_c_library_are_numbers():
     platforms = [Platform("aarch64", "3.11", version) for version in ("2.9", "2.34", "2.101")]
     data = manifest_of(*platforms, x=1)
-    hosts = {version: serving(data, Platform("aarch64", "3.11", version)) for version in ("2.9", "2.34", "2.100", "2.102")}
+    hosts = {
+        version: serving(data, Platform("aarch64", "3.11", version)) for version in ("2.9", "2.34", "2.100", "2.102")
+    }
     assert [name.rpartition("glibc")[2] for name in hosts.values()] == ["2.9", "2.34", "2.34", "2.101"]
 
 

@@ -115,7 +115,9 @@ def test_of_the_instances_of_a_host_only_as_many_stay_as_the_user_allows(most):
     sizes["decode"]["instances_per_host"] = most
     after = plan(inventory(prefill=["n1"], decode=["n2", "n3", "n4"]), sizes, before)
     stay = [f"decode-{number}" for number in range(most)]
-    assert [name for name, host in hosts_by_service(after).items() if name.startswith("decode") and host == "n2"] == stay
+    assert [
+        name for name, host in hosts_by_service(after).items() if name.startswith("decode") and host == "n2"
+    ] == stay
     assert {name: engines(after)[name] for name in stay} == {name: engines(before)[name] for name in stay}
 
 
