@@ -276,6 +276,17 @@ def test_the_size_is_bounded_and_the_end_stays(tmp_path):
     assert whole.problem == ""
 
 
+def test_of_a_log_that_is_cut_only_whole_lines_stay(tmp_path):
+    """The rest of a line may look like the begin of another one, and what it belongs to is not known any more."""
+    lines = [f"INFO {number} of step INFO {number} ERROR {number} {'x' * (number % 7)}" for number in range(40)]
+    path = tmp_path / "decode-0.log"
+    path.write_text("\n".join(lines) + "\n")
+    for most in range(20, 700):
+        part = gather.service_part(file_log(path), 0, most, Redactor(), None)
+        assert set(part.text.splitlines()) <= set(lines)
+        assert len(part.text) <= most and "the size is limited" in part.problem
+
+
 def test_a_prompt_whose_beginning_is_cut_off_is_left_out(tmp_path):
     path = tmp_path / "decode-0.log"
     path.write_text(f"INFO prompt: '{'x' * 200}\n {'x' * 200}\n{TEXT} {'y' * 300}\n{TEXT}'\nINFO end\n")

@@ -263,6 +263,16 @@ def test_an_added_engine_must_get_requests(members, router, monkeypatch, used):
         assert D2 in found["msg"] and "Removed again" in found["msg"]
 
 
+def test_an_added_engine_that_gets_no_requests_stays_if_its_pool_has_no_other(members, router, monkeypatch):
+    """Without it all requests would fail, and not only those that do not reach it."""
+    del router.workers[D1]
+    engines = Engines(router, [P1])
+    monkeypatch.setattr(use, "metrics_of", engines.read)
+    found = members("workers", SECOND, use_timeout=1)
+    assert found["failed"] and D2 in found["msg"]
+    assert router.workers == {P1: "prefill", D2: "decode"}
+
+
 def test_requests_from_before_do_not_count_where_nobody_could_read_them(members, router, monkeypatch):
     engines = Engines(router, [P1, D1])
     engines.counts[D2] = 7  # of its proof

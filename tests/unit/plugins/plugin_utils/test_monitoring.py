@@ -18,7 +18,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.filter.monitoring import files_filter
 from ansible_collections.ascend.inference.plugins.module_utils.files.system_folders import is_system_folder
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring import metrics
-from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS, parts_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.dashboard import WIDTH, uid_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files import monitoring_files
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.rules import facts, host_selector
@@ -127,6 +127,36 @@ def test_rules_and_panels_name_only_metrics_that_exist(name, raw):
         named = [note for note in notes if f"{alert.name}," in note]
         # Everything that has a meaning for the deployment is either watched or named.
         assert f"Inference{alert.name}" in alerts or named or alert.needs, alert.name
+
+
+@pytest.mark.parametrize("part", ["nothing", "npu", "probe", "proxies", "logs"])
+@pytest.mark.parametrize("name", ["p2p", "both", "ha"])
+def test_what_alerts_compare_with_is_recorded_for_what_is_watched(name, part):
+    """A number that nobody records is a series that never appears, so that its alert never fires."""
+    found = monitoring_files(
+        planned(name), {"node_exporter": True, part: ALL.get(part, True)} if part != "nothing" else {}
+    )
+    rules = [rule for group in yaml.safe_load(found["files"][1]["content"])["groups"] for rule in group["rules"]]
+    recorded = {rule["record"] for rule in rules if "record" in rule}
+    compared = {name for rule in rules for name in re.findall(r"inference:\w+:planned", rule["expr"])}
+    assert compared <= recorded
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("p2p", {"disaggregated"}),
+        ("cpu", {"disaggregated", "store", "router_metrics"}),
+        ("both", {"disaggregated", "store"}),
+        ("ha", {"disaggregated", "store", "ha"}),
+        ("pooled", {"store", "router_metrics"}),
+    ],
+)
+def test_the_parts_of_a_deployment(name, parts):
+    plan = planned(name)
+    assert parts_of(plan, "none", False) == parts
+    more = parts_of(plan, "collector", True, True, True) - parts
+    assert more == {"npu", "probe", "logs"} | (set() if "router_metrics" in parts else {"proxies"})
 
 
 def test_panels_of_the_router_read_the_counters_of_its_mode():

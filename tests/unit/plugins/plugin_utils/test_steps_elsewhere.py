@@ -243,6 +243,20 @@ def test_the_only_instance_over_several_hosts_needs_a_pause_for_that():
     assert found["beyond"] == {"d2": ["decode-0-1"]}
 
 
+def test_all_engines_that_stop_beyond_the_plan_leave_the_routers():
+    """One is left of an instance that has died, the others serve with another KV cache until they stop."""
+    old = plan(FOUR, counts={"decode": 2}, decode=SPAN)
+    new = plan({**FOUR, "decode": ["d2", "d5", "d6", "d7"]}, old, counts={"decode": 2}, decode=SPAN, **BLOCKS)
+    stays = {service["host"]: service["name"] for service in new["services"] if service["kind"] == "decode"}
+    engines = {name: {"outdated": [f"prefill-{number}"]} for number, name in enumerate(("p1", "p2"))}
+    here = pending(new, **engines, **{host: {"down": [name]} for host, name in stays.items()})
+    found = steps(here, new, old, allow_pause=True)
+    gone = {name for names in found["beyond"].values() for name in names}
+    assert gone == {"decode-0-0"}
+    assert [engine["name"] for engine in found["withdrawn"]["engines"]] == ["decode-0-0", "decode-1-0"]
+    assert found["withdrawn"]["pause"]
+
+
 def test_a_pause_names_the_whole_instance_of_which_one_process_gives_its_npus():
     """It is the only one of its pool, and its other process stops with it; the refusal says whose NPUs the plan gives away."""
     old = plan({**FOUR, "decode": ["d1", "d2"]}, counts={"decode": 1}, decode=SPAN)

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
 
 P, D = "inference_pools.prefill", "inference_pools.decode"
@@ -27,6 +29,19 @@ PIPELINE = {f"{P}.pipeline_parallel_size": 2, f"{P}.tensor_parallel_size": 4}
 def test_a_rule_judges_only_where_its_reason_exists(rule, concerned, not_concerned, changes):
     assert rule in {item["id"] for item in judged(concerned, changes)}
     assert rule not in {item["id"] for item in judged(not_concerned, changes)}
+
+
+@pytest.mark.parametrize("kind", ["prefill", "encode"])
+def test_an_encoder_mounts_no_part_of_the_store(kind):
+    """So the memory of its host is not judged by the store, and the plan says that it is not used."""
+    inventory = hosts(5, {"encode": (5,), "prefill": (1, 2), "decode": (3, 4)})
+    node = inventory["node5" if kind == "encode" else "node1"]
+    node["variables"]["inference_memory"] = 20  # GiB; 4 GB for each of 4 ranks and more are too much
+    changes = {"inventory": inventory, "inference_pools.encode": {"tensor_parallel_size": 4}}
+    assert ("HOST-MEMORY" in {item["id"] for item in judged("both", changes)}) == (kind == "prefill")
+    if kind == "encode":
+        planned = {host["name"]: host["store_mib"] for host in launch_plan(*family("both", changes))["hosts"]}
+        assert planned["node5"] == 0 < planned["node1"]
 
 
 def test_sides_that_meet_in_the_store_only_may_split_contexts_differently():
