@@ -40,10 +40,10 @@ def rollback(stays, new):
 
 
 def lost_in_fabric():
-    """The second host is lost when its settings are applied."""
-    base = CASES["fabric/one_host_fails"]
-    names = ("Apply all settings and read them back", "Release the deployment's lock")
-    return {**base, "answers": [*base["answers"], *({"task": name, "host": "n2", "give": LOST} for name in names)]}
+    """One host is lost when its settings are applied, and the connection to all of them before the lock is released."""
+    base, release = CASES["fabric/one_host_fails"], "Release the deployment's lock"
+    lost = [("Apply all settings and read them back", "n2"), *((release, host) for host in ("n1", "n2", "n3"))]
+    return {**base, "answers": [*base["answers"], *({"task": task, "host": host, "give": LOST} for task, host in lost)]}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_rollback_goes_on_without_a_host_that_the_verified_plan_does_not_have(
     ]
 
 
-def test_a_change_of_the_fabric_is_reported_though_a_host_is_lost_before_the_lock_is_released(records):
+def test_a_change_of_the_fabric_is_reported_though_hosts_are_lost_before_the_lock_is_released(records):
     calls = records["lost/fabric"]
     (report,) = [call for call in calls if call["task"] == "Fail if a host does not have all settings"]
     assert report["status"] == "failed" and "n2: no route to host" in report["message"]
