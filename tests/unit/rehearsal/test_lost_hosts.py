@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs at whose end a host is lost, or is in no plan: what was begun there is removed or reported all the same."""
+"""Runs in which a host is lost, is in no plan, or has an engine that hangs: nothing waits for it, and what was begun there ends."""
 
 from __future__ import annotations
 
@@ -46,11 +46,39 @@ def lost_in_fabric():
     return {**base, "answers": [*base["answers"], *({"task": task, "host": host, "give": LOST} for task, host in lost)]}
 
 
+def hung_engine():
+    """The watchdog restarts one of two instances, whose requests do not end."""
+    stuck = {
+        "changed": True,
+        "findings": ["decode-0 is stuck"],
+        "engine": "decode-0",
+        "services": ["decode-0"],
+        "at": 5.0,
+    }
+    servers = {"changed": True, "after": {"router": {"state": "ready", "weight": 100}}}
+    return {
+        **CASES["watch/watchdog_restarts"],
+        "inventory": "halves",
+        "answers": [
+            *CASES["watch/watchdog_restarts"]["answers"],
+            {"task": "(Find engines without|Choose).*", "give": stuck},
+            {"task": "ascend.inference.balancer_servers", "give": servers},
+            {
+                "task": "ascend.inference.router_members",
+                "give": {"changed": False, "added": [], "others": [], "left": []},
+            },
+            {"task": "ascend.inference.service_drain", "give": {"changed": False, "busy": {}}},
+        ],
+    }
+
+
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     """The calls of all runs."""
     wanted = {f"lost/{new}": rollback(stays, new) for stays, new in (("n1", "n2"), ("n2", "n1"))}
-    return run({**wanted, "lost/fabric": lost_in_fabric()}, tmp_path_factory.mktemp("lost"))
+    return run(
+        {**wanted, "lost/fabric": lost_in_fabric(), "lost/engine": hung_engine()}, tmp_path_factory.mktemp("lost")
+    )
 
 
 def made(calls, host, module):
@@ -83,3 +111,8 @@ def test_a_change_of_the_fabric_is_reported_though_hosts_are_lost_before_the_loc
     (report,) = [call for call in calls if call["task"] == "Fail if a host does not have all settings"]
     assert report["status"] == "failed" and "n2: no route to host" in report["message"]
     assert [call["status"] for call in calls if call["task"] == "Show the old and the new settings"] == ["ok"]
+
+
+def test_the_watchdog_does_not_wait_long_for_requests_that_do_not_end(records):
+    drained = made(records["lost/engine"], "n1", "service_drain")
+    assert [one["timeout"] for one in drained] == [30]

@@ -173,6 +173,29 @@ def test_files_of_firewalld_are_as_before_if_it_refuses_them(tmp_path):
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [] and run.called[-1] == "--reload"
 
 
+TABLE = {"kernel": "a rule of others", "files": "another policy", "unit": "not enabled", "": ""}
+
+
+@pytest.mark.parametrize("differs", sorted(TABLE))
+def test_the_filter_is_applied_if_one_of_its_parts_differs(tmp_path, monkeypatch, differs):
+    """Somebody may have emptied the kernel's table, edited the script or disabled the unit; the others are as planned."""
+    there, _run = host(tmp_path, {})
+    there.systemd = True
+    monkeypatch.setattr(
+        nftables, "present", lambda _out: nftables.wanted(made()) + (["rule: x"] if differs == "kernel" else [])
+    )
+    first = backends.Nftables(there, "sample", made())
+    first.files.apply()
+    if differs == "files":
+        script = tmp_path / "f" / "sample.nft"
+        script.write_text(script.read_text() + "# edited\n")
+    if differs != "unit":
+        wants = tmp_path / "multi-user.target.wants"
+        wants.mkdir()
+        (wants / first.unit).symlink_to(tmp_path / first.unit)
+    assert backends.Nftables(there, "sample", made()).changed == bool(differs)
+
+
 def test_a_user_without_rights_has_nothing_to_remove_where_nothing_is(tmp_path):
     """As with the runtime supervisor, which needs no root."""
     there, _run = host(tmp_path, {"--json list table inet ascend_inference_sample": (1, "", "Operation not permitted")})

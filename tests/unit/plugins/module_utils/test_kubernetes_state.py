@@ -545,3 +545,19 @@ def test_a_crd_without_fields_tells_no_version(version):
     assert capacity.volcano_version({"spec": {"versions": [version]}}) == ""
     assert capacity.crd_version({"spec": {"versions": [version]}}) == ""
     assert capacity.crd_version({"spec": {"versions": [{**version, "served": False}]}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("role", "groups", "kept_groups", "kept"),
+    [
+        ({"replicas": 3, "pods": 2}, 1, 0, 0),
+        ({"replicas": 3, "pods": 2, "kept": 1}, 1, 0, 2),
+        ({"replicas": 3, "pods": 2, "kept": 3}, 1, 0, 6),
+        ({"replicas": 3, "pods": 2, "kept": 5}, 1, 0, 6),  # no more than there are, in each group
+        ({"replicas": 3, "pods": 2, "kept": 5}, 2, 0, 12),
+        ({"replicas": 3, "pods": 2}, 2, 1, 6),
+        ({"replicas": 3, "pods": 2}, 2, 7, 12),
+    ],
+)
+def test_pods_of_an_older_revision_that_may_stay(role, groups, kept_groups, kept):
+    assert readiness.kept_pods({"groups": groups, "kept_groups": kept_groups}, role) == kept

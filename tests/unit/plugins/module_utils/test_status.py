@@ -162,9 +162,11 @@ def test_old_engines_promise_and_older_ones_do_not_count():
     assert findings(get=web(metrics="vllm:prompt_tokens_total 1000\n")) == []
 
 
-def test_requests_that_wait_while_none_runs():
-    pages = web(metrics=COUNTERS.replace('waiting{engine="0"} 0', 'waiting{engine="0"} 4'))
-    assert findings(get=pages) == ["has 4 waiting requests, but no running ones"]
+@pytest.mark.parametrize(("waiting", "running", "found"), [(4, 0, 1), (4, 1, 0), (0, 1, 0), (0, 0, 0)])
+def test_requests_that_wait_while_none_runs(waiting, running, found):
+    counters = COUNTERS.replace('waiting{engine="0"} 0', f'waiting{{engine="0"}} {waiting}')
+    pages = web(metrics=counters.replace('running{engine="0"} 0', f'running{{engine="0"}} {running}'))
+    assert findings(get=pages) == ["has 4 waiting requests, but no running ones"] * found
 
 
 def test_another_version_than_planned():

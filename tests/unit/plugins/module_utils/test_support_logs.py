@@ -277,13 +277,16 @@ def test_the_size_is_bounded_and_the_end_stays(tmp_path):
 
 
 def test_of_a_log_that_is_cut_only_whole_lines_stay(tmp_path):
-    """The rest of a line may look like the begin of another one, and what it belongs to is not known any more."""
-    lines = [f"INFO {number} of step INFO {number} ERROR {number} {'x' * (number % 7)}" for number in range(40)]
+    """The rest of a line may look like the begin of another one, and there is room for it where secrets were left out."""
+    lines = [
+        f"INFO {number} of step INFO {number} ERROR {number} password={'x' * (30 + number % 7)}" for number in range(40)
+    ]
     path = tmp_path / "decode-0.log"
     path.write_text("\n".join(lines) + "\n")
+    whole = set(Redactor().lines(lines))
     for most in range(20, 700):
         part = gather.service_part(file_log(path), 0, most, Redactor(), None)
-        assert set(part.text.splitlines()) <= set(lines)
+        assert set(part.text.splitlines()) <= whole
         assert len(part.text) <= most and "the size is limited" in part.problem
 
 

@@ -192,3 +192,50 @@ def test_an_engine_counts_as_read_if_it_was_before_and_after(before, after, unre
     """Otherwise all requests since its start would be those of the verification."""
     window = window_of(before, after, SENT, TOKENS)
     assert (window.unread, sorted(window.engines)) == (unread, [] if unread else ["p"])
+
+
+@pytest.mark.parametrize(("requests", "wanted"), [(SENT, "recomputed"), (SENT + 1, "")])
+def test_what_decode_computed_for_other_clients_is_no_lost_transfer(requests, wanted):
+    plan = types.SimpleNamespace(disaggregated=True, **vars(PLAN))
+    probe = types.SimpleNamespace(plan=plan, partial_blocks=False)
+    decode = engine(requests, external=TOKENS, computed=SENT + BLOCK)
+    window = Window({"p": engine(requests), "d": decode}, [], SENT, TOKENS)
+    problem, dummy = load._lost(probe, window, [types.SimpleNamespace(prompt_tokens=250)] * SENT)
+    assert (problem.fault if problem else "") == wanted
+
+
+class Reached(Exception):
+    """A prompt of this many tokens would be sent."""
+
+
+CHUNK = 100
+
+
+@pytest.mark.parametrize(
+    ("room", "chunk", "given", "tokens"),
+    [
+        (CHUNK - 1, CHUNK, 0, None),
+        (CHUNK, CHUNK, 0, None),  # prefill computes it in one chunk, so nothing is proven
+        (CHUNK + 1, CHUNK, 0, CHUNK + 1),
+        (2 * CHUNK + 1, CHUNK, 0, 2 * CHUNK + 1),
+        (9 * CHUNK, CHUNK, 0, 2 * CHUNK + 1),
+        (CHUNK, CHUNK, 70, 70),  # somebody has given the length
+        (CHUNK, CHUNK, 300, CHUNK),
+        (None, CHUNK, 0, 2 * CHUNK + 1),  # no engine says how much it accepts
+        (9 * CHUNK, 0, 0, None),
+        (9 * CHUNK, 0, 70, 70),
+    ],
+)
+def test_the_long_prompt_has_more_than_a_chunk_and_fits(room, chunk, given, tokens):
+    def words_for(number, most):
+        assert number <= most
+        raise Reached(number)
+
+    plan = types.SimpleNamespace(max_tokens=16, long_prompt_tokens=given, chunk_tokens=chunk)
+    probe = types.SimpleNamespace(plan=plan, max_model_len=0 if room is None else room + 17, words_for=words_for)
+    if tokens is None:
+        (record,) = load.check_long(probe)
+        assert record["status"] == "skipped"
+    else:
+        with pytest.raises(Reached, match=f"^{tokens}$"):
+            load.check_long(probe)

@@ -18,7 +18,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.runner impo
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.archives import Given
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.checkouts import Checkout
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Contents, Environment
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.git import Git
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.git import Git, pack
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.make import Listing, fetched_sources
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import _valid
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
@@ -272,3 +272,28 @@ def test_what_a_build_needs_is_asked_for_with_the_indexes_of_its_environment(ori
     listing.sources = listing.sources[:1]
     _items, findings = fetched_sources(listing, resolution, programs, Store(str(tmp_path / "new")), [])
     assert [finding.id for finding in findings] == ["bundle_sources_of_builds"]
+
+
+def test_an_archive_is_the_same_whenever_and_by_whom_it_was_checked_out(tmp_path):
+    """Only so a bundle that is made again has the same digest, and is no new one for hosts."""
+    found = []
+    for number, mode in enumerate((0o600, 0o664)):
+        tree = tmp_path / str(number) / "vllm-v1"
+        (tree / "csrc").mkdir(parents=True)
+        (tree / "setup.py").write_text("x")
+        (tree / "run.sh").write_text("x")
+        (tree / "link").symlink_to("setup.py")
+        os.chmod(tree / "setup.py", mode)
+        os.chmod(tree / "run.sh", mode | 0o100)
+        os.utime(tree / "setup.py", (number, 1000 + number))
+        archive = tmp_path / str(number) / "vllm.tar.gz"
+        pack(str(tree), str(archive), 1700000000)
+        with tarfile.open(archive) as opened:
+            rows = [(one.name, one.mtime, one.mode, one.uid, one.gid, one.uname, one.gname) for one in opened]
+        found.append(sorted(rows))
+    assert found[0] == found[1]
+    assert {row[1] for row in found[0]} == {1700000000}
+    assert {row[0]: oct(row[2]) for row in found[0] if "." in row[0]} == {
+        "vllm-v1/setup.py": "0o644",
+        "vllm-v1/run.sh": "0o755",
+    }

@@ -10,7 +10,7 @@ import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import reach
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import connections, reach
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES, check_plan, observed
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.connections import (
     planned_connections,
@@ -1223,3 +1223,36 @@ def test_a_model_without_a_description_of_its_quantisation_is_not_started_as_qua
         data[host]["host"]["models"][0]["quantized"] = True
     found = [finding["path"] for finding in check_plan(planned, data) if finding["id"].startswith("MODEL-")]
     assert found == ["n2 decode-0", "n3 decode-1"]  # MODEL-QUANTIZED of the engines without the option
+
+
+@pytest.mark.parametrize(
+    ("address", "of_host", "reached"),
+    [
+        ("192.0.2.1", "192.0.2.1", True),
+        ("192.0.2.9", "192.0.2.1", True),
+        ("127.0.0.1", "192.0.2.1", False),  # nobody else reaches what binds it
+        ("127.0.1.1", "127.0.1.1", True),  # several hosts on one machine
+        ("127.0.1.2", "127.0.1.1", False),
+    ],
+)
+def test_services_on_a_loopback_address_are_not_connected_to(address, of_host, reached):
+    assert connections._reachable({"host": "n1", "address": address}, {"n1": of_host}) == reached
+
+
+@pytest.mark.parametrize(
+    ("plant", "severity"),
+    [
+        (lambda data: data["n1"]["npu"].update(generation=""), "warning"),
+        (lambda data: data["n1"]["npu"].update(driver_version=""), "warning"),
+        (npu("n1", 2, processes=None), "error"),
+        (npu("n1", 2, ecc=None), "warning"),
+        (lambda data: [die.update(ecc=None) for name in HOSTS for die in data[name]["npu"]["npus"]], "remark"),
+        (lambda data: data["n1"].pop("hccn"), "error"),
+        (lambda data: data["n1"].pop("npu"), "error"),
+        (lambda data: data["n1"]["host"].pop("clock"), "error"),
+    ],
+)
+def test_a_missing_fact_is_as_severe_as_what_it_may_hide(plant, severity):
+    data = facts()
+    plant(data)
+    assert {item["severity"] for item in check_plan(plan(), data) if item["id"] == "FACTS-MISSING"} == {severity}

@@ -11,6 +11,7 @@ import posixpath
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 INVENTORY = {
     "n1": {"groups": ["prefill"], "variables": {"ansible_host": "10.0.0.1", "inference_interface": "bond0"}},
@@ -151,6 +152,17 @@ def test_the_master_outlives_the_longest_transfer():
     argv = services(kv_transfer="mooncake+store", env={"ASCEND_TRANSFER_TIMEOUT": 33064})["mooncake-master"]["argv"]
     assert "--default_kv_lease_ttl=34064" in argv
     assert not [word for word in argv if word.startswith("--metrics_host")]  # came with a later Mooncake
+
+
+@pytest.mark.parametrize("name", ["ASCEND_TRANSFER_TIMEOUT", "ASCEND_CONNECT_TIMEOUT"])
+@pytest.mark.parametrize(
+    "place", ["inference_env", "inference_pools.decode.env", "inference_pools.decode.hosts.node3.env"]
+)
+def test_the_lease_is_longer_than_the_timeout_of_any_engine(place, name):
+    """Wherever it is given: for all, for a pool, or for one host."""
+    found = launch_plan(*family("both", {f"{place}.{name}": 77000}))["services"]
+    (master,) = [service for service in found if service["kind"] == "mooncake_master"]
+    assert "--default_kv_lease_ttl=78000" in master["argv"]
 
 
 def test_decode_loads_from_the_store_if_nothing_else_carries():
