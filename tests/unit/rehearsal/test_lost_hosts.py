@@ -72,13 +72,36 @@ def hung_engine():
     }
 
 
+def drill(finding):
+    """A drill where status has a finding of a service."""
+    base = CASES["drill/drill_passes"]
+    row = {
+        "service": "colocated-0",
+        "kind": "colocated",
+        "state": "running",
+        "answers": True,
+        "since": None,
+        "restarts": 1,
+    }
+    more = {"version": "", "installed": "", "requests": {}, "kv": {}, "digests": {}, "findings": [finding], "log": []}
+    status = {"changed": False, "services": [{**row, **more}], "findings": []}
+    return {
+        **base,
+        "variables": {**base["variables"], "inference_status_fail": True},
+        "answers": [*base["answers"], {"task": "ascend.inference.service_status", "give": status}],
+    }
+
+
+FINDINGS = {"restarted 2 times after an unexpected exit": True, "has 4 waiting requests, but no running ones": False}
+
+
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     """The calls of all runs."""
     wanted = {f"lost/{new}": rollback(stays, new) for stays, new in (("n1", "n2"), ("n2", "n1"))}
-    return run(
-        {**wanted, "lost/fabric": lost_in_fabric(), "lost/engine": hung_engine()}, tmp_path_factory.mktemp("lost")
-    )
+    drills = {f"lost/{text}": drill(text) for text in FINDINGS}
+    more = {"lost/fabric": lost_in_fabric(), "lost/engine": hung_engine()}
+    return run({**wanted, **drills, **more}, tmp_path_factory.mktemp("lost"))
 
 
 def made(calls, host, module):
@@ -116,3 +139,9 @@ def test_a_change_of_the_fabric_is_reported_though_hosts_are_lost_before_the_loc
 def test_the_watchdog_does_not_wait_long_for_requests_that_do_not_end(records):
     drained = made(records["lost/engine"], "n1", "service_drain")
     assert [one["timeout"] for one in drained] == [30]
+
+
+@pytest.mark.parametrize("text", FINDINGS)
+def test_a_drill_begins_where_an_earlier_one_has_left_restarts_and_nothing_else(records, text):
+    faults = [name for call in records[f"lost/{text}"] for name, _arguments in call.get("calls", ())]
+    assert ("ascend.inference.service_fault" in faults) == FINDINGS[text]

@@ -417,6 +417,8 @@ def test_the_digests_of_a_machine_are_kept_and_a_damaged_file_proves_nothing(tmp
     assert verified.known_digests(folder, PLAN) is None
     for number in range(verified.KEPT + 5):
         verified.note_digest(folder, {**PLAN, "digest": str(number)})
+    newest = [verified.fingerprint({**PLAN, "digest": str(number)}) for number in range(5, verified.KEPT + 5)]
+    assert verified.known_digests(folder, PLAN) == newest
     verified.note_digest(folder, {**PLAN, "digest": "9"})
     known = verified.known_digests(folder, PLAN)
     assert len(known) == len(set(known)) == verified.KEPT and known[-1] == verified.fingerprint({**PLAN, "digest": "9"})

@@ -21,6 +21,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.route
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.join_members import KEPT, PROGRAM
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_tree import files
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 CPU = {
     "inference_engine": "vllm_cpu",
@@ -297,3 +298,12 @@ def test_a_plan_of_an_earlier_version_has_no_such_file():
     plan, _router = planned(CPU, 2)
     del plan["members"]["away"]
     assert members_of(plan, "n1")["away"] == ""
+
+
+def test_a_router_gets_its_decode_engines_first():
+    """It accepts requests with the first prefill engine, and would have nobody to pass them on to."""
+    found = launch_plan(*family("p2p", {"inference_router.flavour": "vllm_router", "inference_pools.decode.args": {}}))
+    router = next(service for service in found["services"] if service["kind"] == "router")
+    text = next(file["content"] for file in router["members"]["files"] if file["path"].endswith("members.json"))
+    kinds = [row["worker_type"] for row in json.loads(text)["members"]]
+    assert kinds == sorted(kinds) and set(kinds) == {"decode", "prefill"}
