@@ -6,8 +6,13 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import changes, deploy
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.cluster import ATTEMPTS, AWAY, TAKEN, Cluster
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused, Unreachable
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import (
+    KubernetesProblem,
+    Refused,
+    Unreachable,
+)
 
 CONFLICT = 'Apply failed with 1 conflict: conflict with "kubectl": .data.run.sh'
 MANIFEST = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": {}}
@@ -116,3 +121,28 @@ def test_a_server_that_has_answered_may_be_away_for_a_minute(silent_until, is_ba
         with pytest.raises(Unreachable):
             cluster.list("Pod")
         assert AWAY <= server.seconds < AWAY + 10
+
+
+@pytest.mark.parametrize(("name", "is_whole"), [("selector", True), ("podSelector", True), ("template", False)])
+def test_a_selector_is_taken_back_as_a_whole(name, is_whole):
+    """With a part of its labels it would select pods of others."""
+    before = {"spec": {name: {"a": "1", "b": "2"}, "of others": 3}}
+    found = changes._common(before, {"spec": {name: {"a": "9"}}})
+    assert found == {"spec": {name: {"a": "1", "b": "2"} if is_whole else {"a": "1"}}}
+
+
+@pytest.mark.parametrize(("code", "text"), [(401, "The dry run of"), (503, "The dry run of"), (422, ""), (403, "")])
+def test_a_dry_run_that_says_nothing_about_the_object_ends_the_run(code, text):
+    """Credentials that have expired, or a server that is busy; other refusals are listed, each with its object."""
+    deployment = deploy.Deployment.__new__(deploy.Deployment)
+    deployment.warnings = []
+
+    def refuse(_manifest, _dry):
+        raise Refused(code, "Reason", "no")
+
+    if text:
+        with pytest.raises(KubernetesProblem, match=f"{text} ConfigMap/scripts failed, so nothing was applied"):
+            deployment._tried(MANIFEST, refuse)
+    else:
+        (found,) = deployment._tried(MANIFEST, refuse)
+        assert found.startswith("The server would refuse ConfigMap/scripts")

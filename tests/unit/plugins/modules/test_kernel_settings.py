@@ -9,6 +9,7 @@ import pathlib
 import stat
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.host import kernel_settings
 
 KEY = "net.ipv4.ip_local_reserved_ports"
 MAPS = "vm.max_map_count"
@@ -119,3 +120,19 @@ def test_files_of_others_with_these_names_are_never_removed(host):
 def test_files_of_earlier_versions_had_no_mark(host, text):
     host.file("a").write_text(text)
     assert host.call("a")["changed"] and not list(host.directory.iterdir())
+
+
+def test_without_deployments_the_ports_of_other_files_need_no_union(tmp_path):
+    """The other files say them already; the union would keep them when somebody takes them out there."""
+    directory, kernel = tmp_path / "sysctl.d", tmp_path / "kernel"
+    (kernel / "net/ipv4").mkdir(parents=True)
+    (kernel / "net/ipv4/ip_local_reserved_ports").write_text("9000\n")
+    directory.mkdir()
+    (directory / "50-site.conf").write_text("net.ipv4.ip_local_reserved_ports = 9000\n")
+    ports = {"net.ipv4.ip_local_reserved_ports": "36100"}
+    first = kernel_settings.Settings(str(directory), [], str(kernel), "chat", ports)
+    first.apply()
+    assert (directory / kernel_settings.UNION).exists()
+    kernel_settings.Settings(str(directory), [], str(kernel), "chat", {}).apply()
+    assert [path.name for path in directory.iterdir()] == ["50-site.conf"]
+    assert not kernel_settings.Settings(str(directory), [], str(kernel), "chat", {}).changed

@@ -1256,3 +1256,39 @@ def test_a_missing_fact_is_as_severe_as_what_it_may_hide(plant, severity):
     data = facts()
     plant(data)
     assert {item["severity"] for item in check_plan(plan(), data) if item["id"] == "FACTS-MISSING"} == {severity}
+
+
+@pytest.mark.parametrize(
+    ("kind", "port", "sources"),
+    [
+        ("etcd", "peer", {"e"}),
+        ("etcd", "client", {"m", "d", "p"}),
+        ("mooncake_master", "rpc", {"d", "p"}),
+        ("mooncake_master", "metrics", set()),
+        ("frontend", "api", set()),
+        ("balancer", "api", {"f"}),
+        ("balancer", "metrics", set()),
+        ("router", "api", {"b", "f"}),
+        ("router", "metrics", set()),
+        ("decode", "api", {"r"}),
+        ("decode", "kv", {"p"}),
+        ("decode", "bootstrap", {"p", "r"}),
+        ("decode", "hccl", {"d"}),
+        ("decode", "other", set()),
+    ],
+)
+def test_who_connects_to_a_port(kind, port, sources):
+    hosts = {
+        "etcd": "e",
+        "mooncake_master": "m",
+        "decode": "d",
+        "prefill": "p",
+        "frontend": "f",
+        "balancer": "b",
+        "router": "r",
+    }
+    rows = [{"kind": name, "host": host, "instance": 0} for name, host in hosts.items()]
+    assert (
+        connections._sources({"kind": kind, "instance": 0}, {"name": port}, connections._Users({"services": rows}))
+        == sources
+    )

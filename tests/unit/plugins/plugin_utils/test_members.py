@@ -307,3 +307,25 @@ def test_a_router_gets_its_decode_engines_first():
     text = next(file["content"] for file in router["members"]["files"] if file["path"].endswith("members.json"))
     kinds = [row["worker_type"] for row in json.loads(text)["members"]]
     assert kinds == sorted(kinds) and set(kinds) == {"decode", "prefill"}
+
+
+@pytest.mark.parametrize(
+    ("host", "names", "found"),
+    [
+        ("n1", None, ["router", "router-1"]),
+        ("n1", ["router-1"], ["router-1"]),
+        ("n1", ["router", "router-2"], ["router"]),
+        ("n1", [], []),
+        ("n2", None, ["router-2"]),
+        ("n3", None, []),
+    ],
+)
+def test_members_are_changed_at_the_named_routers_of_a_host(host, names, found):
+    first, *more = (
+        {"router": name, "host": place, "url": f"http://{name}", "record": "r", "started": "s", "away": "a"}
+        for name, place in (("router", "n1"), ("router-1", "n1"), ("router-2", "n2"))
+    )
+    given = {"members": {**first, "api": "workers", "model": "m", "engines": [], "more": more}}
+    here = members_of(given, host, names)
+    assert here.get("routers", []) == found
+    assert [one["url"] for one in ([here, *here["more"]] if here else [])] == [f"http://{name}" for name in found]

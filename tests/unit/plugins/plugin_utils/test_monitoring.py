@@ -249,6 +249,11 @@ def test_limits_of_an_alert_are_variables(plan):
     assert found["for"] == "7s" and "> 11 *" in found["expr"] and "[90s]" in found["expr"]
     assert "InferencePreemptionStorm" not in alerts
     assert "InferencePreemptionStorm" in made(plan)[1]
+    for given, used in ((0, 0), (-1, 5), (1, 1)):  # 0 is a limit, and no number the default
+        rule = made(plan, {"alerts": {"AbortRatio": {"threshold": given} if given >= 0 else {}}})[1][
+            "InferenceAbortRatio"
+        ]
+        assert f"> {used} *" in rule["expr"]
 
 
 @pytest.mark.parametrize(
