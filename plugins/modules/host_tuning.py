@@ -20,6 +20,8 @@ description:
     this module.
   - Settings that the host does not have or that cannot be written are skipped, such as the governor on hosts without a driver for CPU
     frequencies, and all of them in a container whose C(/proc/sys) is read-only.
+  - What the kernel refuses is left out, and the other settings are set. Check mode cannot know it.
+  - What it refuses to set back is an error; everything else is set back, and the record keeps the old value.
   - Needs root.
 extends_documentation_fragment:
   - ascend.inference.attributes.changing
@@ -87,7 +89,7 @@ steps:
   elements: dict
   sample: [{path: /proc/sys/vm/swappiness, before: "60", after: "1"}]
 not_set:
-  description: Settings that are not set, with the reason.
+  description: Settings that are not set, or not to the whole value, with the reason.
   returned: success
   type: dict
   sample: {"/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor": "the host has no such file"}
@@ -197,10 +199,10 @@ def locked(root):
 def tuned(params, wanted, apply=False):
     """(the settings, whether they differ, the difference, the steps), and with ``apply`` they are set."""
     tuning = Tuning(params["root"], params["record"], params["unit"], wanted, params["systemctl"])
-    changed, difference, steps = tuning.changed, tuning.difference, tuning.shown
+    changed = tuning.changed
     if changed and apply:
-        tuning.apply()
-    return tuning, changed, difference, steps
+        changed = tuning.apply()
+    return tuning, changed, tuning.difference, tuning.shown
 
 
 def finish(module, tuning, changed, difference, steps):

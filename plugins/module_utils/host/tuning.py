@@ -3,26 +3,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Settings of a host with their old values: set, remembered, set back, and set again at boot by a unit.
 
-All paths are below ``root``, so that tests use a made-up tree. The record has the form ``{"version": 1, "values": {KEY: {"old": text,
-"new": text}}, "files": {PATH: {"old": text or null, "new": text}}, "services": {UNIT: {"active": bool, "enabled": bool}}}``, with the text of
-each file as it was, so that the way back is byte for byte. A key is a path, or names an interrupt (``interrupt ADDRESS send``), whose number may
-differ after a boot.
+All paths are below ``root``, so that tests use a made-up tree. The record is that of tuning_record.py. What the kernel refuses is left out, and
+the other settings are set; what it does not set back stays in the record, and is an error.
 """
 
 from __future__ import annotations
 
 import glob
-import json
 import os
 
-from ..files import tree
 from ..tools.errors import ToolError
 from .interrupts import KINDS, affinity_path, npu_interrupts
+from .tuning_record import PARTS, drop_folder, load, place, store
 from .tuning_services import RESTARTED, Services, dropped_in
 from .tuning_unit import unit_text
 
-VERSION = 1
-PARTS = ("values", "files", "services")
+PAGES = ". The memory is fragmented or in use. The unit sets it again at the next boot"
 
 
 class Tuning:
@@ -30,23 +26,24 @@ class Tuning:
 
     ``wanted``: ``sysctl`` maps a name to its value, ``sysfs`` a pattern of paths to the value of each matching file, ``interrupts`` an NPU's PCI
     address to the lists of CPUs of its two interrupts, ``files`` a path to its text, ``services`` a unit to what happens to it. What does not
-    exist on the host, or cannot have the value, is in ``skipped`` with the reason.
+    exist on the host, or cannot have the value, is in ``skipped`` with the reason; after ``apply`` also what the kernel refused.
     """
 
     def __init__(self, root, record, unit, wanted, systemctl=None):
         self.root, self.record_path, self.unit_path = root.rstrip("/"), record, unit
-        self.skipped, self.notes = {}, []
-        self.record = self._load()
+        self.skipped, self.notes, self.names = {}, [], {}
+        self.record = load(self.root, record)
         self.numbers = npu_interrupts(self.root)
-        sysctl, sysfs = wanted.get("sysctl", {}), wanted.get("sysfs", {})
-        self.values = self._wanted(sysctl, sysfs, wanted.get("interrupts", {}))
+        self.wanted = [wanted.get(name, {}) for name in ("sysctl", "sysfs", "interrupts")]
+        self.values = self._wanted(*self.wanted)
         self.files = wanted.get("files", {})
         self.steps = self._steps()
         self.file_steps = self._file_steps()
         self.services = Services(systemctl, wanted.get("services", {}), self.record["services"])
         self.skipped.update(self.services.skipped)
         self.notes += self.services.notes
-        self.unit = self._unit(sysctl, sysfs, wanted.get("interrupts", {}))
+        self.unit_before = self._text(unit) or ""
+        self.unit = self._unit()
 
     def _inside(self, path):
         return self.root + path
@@ -68,9 +65,9 @@ class Tuning:
             found = sorted(glob.glob(self._inside(pattern)))
             if not found:
                 self.skipped[pattern] = "the host has no such file"
-            for place in found:
-                path = place[len(self.root) :]
-                if self._possible(place, sysfs[pattern]):
+            for file in found:
+                path = file[len(self.root) :]
+                if self._possible(file, sysfs[pattern]):
                     self._want(wanted, path, sysfs[pattern], path, "")
                 else:
                     self.skipped[path] = f"the driver does not offer {sysfs[pattern]}"
@@ -82,35 +79,34 @@ class Tuning:
 
     def _want(self, wanted, key, value, name, missing):
         """Add a setting that the host has, and that has the value, can get it, or is remembered."""
-        place = self._path(key)
-        if not place or not os.path.exists(place):
+        self.names[key] = name
+        file = self._path(key)
+        if not file or not os.path.exists(file):
             self.skipped[name] = missing
-        elif (
-            _now(place).split() != value.split() and key not in self.record["values"] and not os.access(place, os.W_OK)
-        ):
+        elif _now(file).split() != value.split() and key not in self.record["values"] and not os.access(file, os.W_OK):
             self.skipped[name] = "this user cannot write it, or it is read-only as in a container"
         else:
             wanted[key] = value
 
-    def _possible(self, place, value):
+    def _possible(self, file, value):
         """Whether a governor is one of those that the driver offers; other files are taken as they are."""
-        offered = os.path.join(os.path.dirname(place), "scaling_available_governors")
-        return not place.endswith("/scaling_governor") or not os.path.exists(offered) or value in _read(offered).split()
+        offered = os.path.join(os.path.dirname(file), "scaling_available_governors")
+        return not file.endswith("/scaling_governor") or not os.path.exists(offered) or value in _read(offered).split()
 
     def _steps(self):
         """``[(key, before, after)]``: settings that are not wanted any more go back first."""
         steps = []
         for key, values in sorted(self.record["values"].items()):
-            place = self._path(key)
-            if key in self.values or not place or not os.path.exists(place):
+            file = self._path(key)
+            if key in self.values or not file or not os.path.exists(file):
                 continue
-            now = _read(place)
-            if _chosen(now).split() == values["new"].split():
+            now = _read(file)
+            if _chosen(now).split() in (values["new"].split(), values.get("got", values["new"]).split()):
                 if now != values["old"]:
                     steps.append((key, now, values["old"]))
             elif now != values["old"]:
                 self.notes.append(
-                    f"{place[len(self.root) :]} was changed by others to {now.strip()!r} since, so it is not set back"
+                    f"{file[len(self.root) :]} was changed by others to {now.strip()!r} since, so it is not set back"
                 )
         for key, value in sorted(self.values.items()):
             now = _read(self._path(key))
@@ -139,7 +135,7 @@ class Tuning:
     def changed(self):
         """Whether anything differs: a setting, a file, a service, the record or the unit."""
         moved = self.steps or self.file_steps or self.services.steps
-        return bool(moved) or self._kept() != self.record or self._present_unit() != self.unit
+        return bool(moved) or self._kept() != self.record or self.unit_before != self.unit
 
     def _kept(self):
         """The record after the change: the oldest value of each wanted setting and file."""
@@ -147,6 +143,8 @@ class Tuning:
         for key, value in self.values.items():
             known = self.record["values"].get(key)
             values[key] = {"old": known["old"] if known else _read(self._path(key)), "new": value}
+            if known and "got" in known and known["new"] == value:
+                values[key]["got"] = known["got"]
         for path, text in self.files.items():
             known = self.record["files"].get(path)
             files[path] = {"old": known["old"] if known else self._text(path), "new": text}
@@ -167,7 +165,7 @@ class Tuning:
     @property
     def difference(self):
         """Changes in the format of Ansible's ``diff``: one line for each setting and service, whole texts of files and of the unit."""
-        texts = [*self.file_steps, (self.unit_path, self._present_unit(), self.unit)]
+        texts = [*self.file_steps, (self.unit_path, self.unit_before, self.unit)]
         lines = [step for step in self.shown if step[0] not in self.files and step[0] not in self.record["files"]]
         before, after = ("".join(f"{step[0]} = {step[side]}\n" for step in lines) for side in (1, 2))
         found = (
@@ -182,119 +180,81 @@ class Tuning:
         ]
 
     def apply(self):
-        """Remember, change, read back. Raises ToolError; the record is written first, so that the way back is always known."""
+        """Remember, change, read back; whether anything changed. Raises ToolError.
+
+        The record is written first, so that the way back is always known, then the unit: where that cannot be written, no setting is changed.
+        """
         kept = self._kept()
-        self._store({part: {**self.record[part], **kept[part]} for part in PARTS})
+        store(self.root, self.record_path, {part: {**self.record[part], **kept[part]} for part in PARTS})
+        place(self.root, self.unit_path, self.unit)
         for path, dummy, text in self.file_steps:
-            self._place(path, text or "", 0o644)
+            place(self.root, path, text or "")
             if text is None:
-                self._drop_folder(path)
+                drop_folder(self.root, path)
         self.services.apply([step[0] for step in self.file_steps])
-        for key, dummy, value in self.steps:  # after irqbalance was stopped or restarted: it would move interrupts back
-            self._write(self._path(key), _chosen(value) + "\n" if _chosen(value) != value.strip() else value)
-        self._place(self.unit_path, self.unit, 0o644)
-        self._store(kept)
-
-    def _write(self, place, value):
-        path = place[len(self.root) :]
-        try:
-            with open(place, "w", encoding="ascii") as stream:
-                stream.write(value)
-        except OSError as error:
+        # After irqbalance was stopped or restarted: it would move interrupts back.
+        results = [(key, before, *self._write(self._path(key), value)) for key, before, value in self.steps]
+        stuck = self._settle(kept, results)
+        unit, self.unit = self.unit, self._unit()
+        if unit != self.unit:
+            place(self.root, self.unit_path, self.unit)
+        store(self.root, self.record_path, kept)
+        if stuck:
             raise ToolError(
-                f"{path} cannot be set to {value.strip()!r}: {error.strerror}. In a container the host's settings are read-only. "
-                "Fix: run on the host as root, or leave the setting out"
-            ) from error
-        found = _now(place)
-        if found.split() != value.split():
-            more = ". The memory is fragmented or in use: set it again soon after a boot" if "hugepages" in path else ""
-            raise ToolError(f"{path} was set to {value.strip()!r}, but it is {found.strip()!r}{more}")
+                f"not set back: {'; '.join(stuck)}. Everything else is as wanted, and the record keeps the old values of these. Fix: run again on "
+                "the host itself as root, or after a boot"
+            )
+        moved = self.steps or self.file_steps or self.services.steps
+        return bool(moved) or kept != self.record or self.unit_before != self.unit
 
-    def _unit(self, sysctl, sysfs, interrupts):
+    def _settle(self, kept, results):
+        """Correct the record, the steps and the settings of the unit by what the kernel took; what was not set back, as texts."""
+        stuck = []
+        for key, _before, now, reason in results:
+            path, known = self._path(key)[len(self.root) :], self.record["values"].get(key)
+            if not reason:
+                kept["values"].get(key, {}).pop("got", None)
+            elif key not in self.values:
+                kept["values"][key] = known if now is None else dict(known, got=now)
+                stuck.append(f"{path}: {reason}")
+            else:
+                self.skipped[self.names[key]] = reason + (PAGES if "hugepages" in key and now is not None else "")
+                if now is not None:
+                    kept["values"][key]["got"] = now
+                elif not known:
+                    del self.values[key], kept["values"][key]
+        self.steps = [(key, before, _read(self._path(key))) for key, before, _now, _reason in results]
+        self.steps = [step for step in self.steps if _chosen(step[1]).split() != _chosen(step[2]).split()]
+        return stuck
+
+    def _write(self, path, value):
+        """(what the file has then if it is not the value, why); (None, why) if the kernel refuses it, (None, "") if all is well."""
+        text = _chosen(value)
+        try:
+            with open(path, "w", encoding="ascii") as stream:
+                stream.write(text + "\n" if text != value.strip() else value)
+        except OSError as error:
+            return None, f"the kernel refuses {text!r} ({error.strerror})"
+        found = _now(path)
+        if found.split() == text.split():
+            return None, ""
+        return found, f"it was set to {text!r}, but it is {found!r}"
+
+    def _unit(self):
         """The unit's text: of what the host has and can set; patterns stay patterns, because CPUs may be added."""
-        values = {
-            "/proc/sys/" + name.replace(".", "/"): value for name, value in sysctl.items() if name not in self.skipped
-        }
+        sysctl, sysfs, interrupts = self.wanted
+        values = {"/proc/sys/" + name.replace(".", "/"): value for name, value in sysctl.items()}
+        values = {path: value for path, value in values.items() if path in self.values}
         for pattern, value in sysfs.items():
-            here = [place[len(self.root) :] for place in glob.glob(self._inside(pattern))]
+            here = [found[len(self.root) :] for found in glob.glob(self._inside(pattern))]
             if any(path in self.values for path in here):
                 values[pattern] = value
         bound = {
-            address: cpus for address, cpus in interrupts.items() if f"interrupt {address} {KINDS[0]}" in self.values
+            address: cpus
+            for address, cpus in interrupts.items()
+            if all(f"interrupt {address} {kind}" in self.values for kind in KINDS)
         }
         return unit_text(values, bound)
-
-    def _present_unit(self):
-        return self._text(self.unit_path) or ""
-
-    def _load(self):
-        place = self._inside(self.record_path)
-        if not os.path.exists(place):
-            return {part: {} for part in PARTS}
-        self._require_trust(place)
-        try:
-            found = json.loads(_read(place))
-            if found["version"] != VERSION:
-                raise ValueError("unknown version")
-            return {part: dict(_checked(part, found.get(part, {}))) for part in PARTS}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ToolError(
-                f"{self.record_path} is damaged ({error}), so the old values are not known. "
-                "Fix: remove it; the settings that are active now count as the old ones then"
-            ) from error
-
-    def _require_trust(self, place):
-        """Root writes what the record says to the paths that it names, so nobody else may write it or its folder."""
-        descriptor = os.open(os.path.dirname(place), tree.FLAGS)
-        try:
-            folder, entry = os.fstat(descriptor), tree.look(descriptor, os.path.basename(place))
-        finally:
-            os.close(descriptor)
-        if not tree.trusted(entry) or folder.st_uid not in (0, os.geteuid()) or folder.st_mode & 0o022:
-            raise ToolError(
-                f"{self.record_path} or its folder can be written by others than root, so its old values are not trusted. "
-                "Nothing was changed. Fix: compare it with the host, then correct its owner and mode (root, 0600), or remove it"
-            )
-
-    def _store(self, record):
-        text = (
-            json.dumps(dict(record, version=VERSION), indent=1, sort_keys=True) + "\n" if any(record.values()) else ""
-        )
-        self._place(self.record_path, text, 0o600)
-        if not text:
-            self._drop_folder(self.record_path)
-
-    def _place(self, path, text, mode):
-        """Write a file in one step, or remove it if there is no text."""
-        folder, name = os.path.split(self._inside(path))
-        if not text and not os.path.isdir(folder):
-            return
-        tree.make_shared(folder, 0o755, -1, -1, mark=folder.endswith(".d") or path == self.record_path)
-        descriptor = os.open(folder, tree.FLAGS)
-        try:
-            if text:
-                tree.write(descriptor, name, text.encode("utf-8"), mode, -1, -1)
-            else:
-                tree.discard(descriptor, name)
-        finally:
-            os.close(descriptor)
-
-    def _drop_folder(self, path):
-        """Remove the folder of a drop-in or record that is gone, if this collection made it and nothing else is in it."""
-        folder = os.path.dirname(self._inside(path))
-        if os.path.isdir(folder) and os.listdir(folder) == [tree.MADE]:
-            os.unlink(os.path.join(folder, tree.MADE))
-            os.rmdir(folder)
-
-
-def _checked(part, entries):
-    """The entries of a part of the record, with the types that it promises."""
-    for name, item in entries.items():
-        if part == "services":
-            yield str(name), {"active": bool(item["active"]), "enabled": bool(item["enabled"])}
-        else:
-            old = item["old"]
-            yield str(name), {"old": old if old is None and part == "files" else str(old), "new": str(item["new"])}
 
 
 def _read(path):

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
 import subprocess
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.host.tuning import Tuning
-from ansible_collections.ascend.inference.plugins.module_utils.tools.errors import ToolError
+from ansible_collections.ascend.inference.plugins.module_utils.files import tree
+from ansible_collections.ascend.inference.plugins.module_utils.host import tuning
 from ansible_collections.ascend.inference.plugins.modules import host_tuning
 
 SYSCTL = {"vm.swappiness": "1", "kernel.numa_balancing": "0"}
@@ -29,6 +31,7 @@ START = {
 }
 UNIT = "etc/systemd/system/ascend-inference-tuning.service"
 RECORD = "var/lib/ascend-inference/tuning.json"
+MARK = "var/lib/ascend-inference/.ascend-inference-made"
 
 
 @pytest.fixture
@@ -148,17 +151,129 @@ def test_a_record_that_others_can_write_sets_nothing(tune, root, path):
     assert found["failed"] and "not trusted" in found["msg"] and content(root) == before
 
 
-def test_settings_go_back_after_one_of_them_could_not_be_set(tune, root, monkeypatch):
-    real = Tuning._write
+class Kernel:
+    """open() of files behind which the kernel is: ``refuses`` ends of paths, ``makes`` maps a name to what becomes of each value."""
 
-    def refused(self, place, value):
-        if place.endswith("swappiness"):
-            raise ToolError("/proc/sys/vm/swappiness cannot be set")
-        real(self, place, value)
+    def __init__(self):
+        self.refuses, self.makes = set(), {}
 
-    monkeypatch.setattr(Tuning, "_write", refused)
-    assert tune(sysctl=SYSCTL)["failed"] and content(root)["proc/sys/kernel/numa_balancing"] == "0\n"
-    monkeypatch.setattr(Tuning, "_write", real)
+    def __call__(self, path, mode="r", **more):
+        name = os.path.basename(path)
+        if mode == "w" and any(path.endswith("/" + end) for end in self.refuses):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        if mode == "w" and name in self.makes:
+            with open(path, "w") as stream:
+                stream.write(self.makes[name])
+            return io.StringIO()
+        return open(path, mode, **more)
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    found = Kernel()
+    monkeypatch.setattr(tuning, "open", found, raising=False)
+    return found
+
+
+def test_what_the_kernel_refuses_is_named_and_the_rest_is_set_and_goes_back(tune, root, kernel):
+    kernel.refuses.add("swappiness")
+    found = tune(sysctl=SYSCTL, sysfs=SYSFS)
+    assert not found["failed"] and found["changed"], found
+    assert found["not_set"]["vm.swappiness"] == "the kernel refuses '1' (Invalid argument)"
+    assert "/proc/sys/vm/swappiness" not in [step["path"] for step in found["steps"]] and len(found["steps"]) == 3
+    done = content(root)
+    assert done["proc/sys/kernel/numa_balancing"] == "0\n" and done["proc/sys/vm/swappiness"] == "60\n"
+    assert "swappiness" not in done[UNIT] and "numa_balancing" in done[UNIT] and "swappiness" not in done[RECORD]
+    again = tune(sysctl=SYSCTL, sysfs=SYSFS)
+    assert not again["changed"] and again["steps"] == [] and again["not_set"] == found["not_set"]
+    assert content(root) == done
+    assert not tune()["failed"] and content(root) == START
+
+
+def test_a_host_that_refuses_everything_is_left_without_a_trace(tune, root, kernel):
+    kernel.refuses.update(("swappiness", "numa_balancing"))
+    for dummy in range(2):
+        found = tune(sysctl=SYSCTL)
+        assert not found["failed"] and not found["changed"] and not found["unit"] and len(found["not_set"]) == 2
+        assert content(root) == START
+
+
+def test_the_old_value_stays_known_where_the_kernel_refuses_later(tune, root, kernel):
+    """After a boot, in which a container lost its rights."""
+    tune(sysctl=SYSCTL)
+    (root / "proc/sys/vm/swappiness").write_text("60\n")
+    kernel.refuses.add("swappiness")
+    before = content(root)
+    found = tune(sysctl=SYSCTL)
+    assert not found["failed"] and not found["changed"] and "refuses" in found["not_set"]["vm.swappiness"]
+    assert content(root) == before
+    kernel.refuses.clear()
+    assert tune(sysctl=SYSCTL)["changed"] and not tune()["failed"] and content(root) == START
+
+
+def test_huge_pages_of_which_the_kernel_finds_fewer_go_back(tune, rack, kernel):
+    """They must not count as changed by others, or they stay reserved for ever."""
+    before, wanted = content(rack), {"sysctl": {"vm.nr_hugepages": "1024"}}
+    kernel.makes["nr_hugepages"] = "700\n"
+    found = tune(**wanted)
+    assert not found["failed"] and found["steps"] == [{"path": "/proc/sys/vm/nr_hugepages", "before": "16", "after": "700"}]
+    assert "set to '1024', but it is '700'" in found["not_set"]["vm.nr_hugepages"]
+    assert "1024" in content(rack)[UNIT], "at a boot there is free memory"
+    again = tune(**wanted)
+    assert not again["changed"] and again["not_set"] == found["not_set"]
+
+    kernel.makes["nr_hugepages"] = "300\n"  # of which 300 are in use
+    back = tune()
+    assert back["failed"] and "not set back: /proc/sys/vm/nr_hugepages" in back["msg"] and "Fix:" in back["msg"]
+    kernel.makes.clear()
+    back = tune()
+    assert not back["failed"] and back["warnings"] == [] and content(rack) == before
+
+
+def test_huge_pages_that_are_found_later_are_set_and_go_back(tune, rack, kernel):
+    before, wanted = content(rack), {"sysctl": {"vm.nr_hugepages": "1024"}}
+    kernel.makes["nr_hugepages"] = "700\n"
+    tune(**wanted)
+    kernel.makes.clear()
+    found = tune(**wanted)
+    assert found["changed"] and found["not_set"] == {} and "700" not in content(rack)[RECORD]
+    assert not tune(**wanted)["changed"]
+    assert not tune()["failed"] and content(rack) == before
+
+
+def test_what_the_kernel_does_not_set_back_is_an_error_and_stays_known(tune, root, kernel):
+    tune(sysctl=SYSCTL, sysfs=SYSFS)
+    kernel.refuses.add("numa_balancing")  # the first of the steps
+    back = tune()
+    assert back["failed"] and "not set back: /proc/sys/kernel/numa_balancing: the kernel refuses '1'" in back["msg"]
+    left = content(root)
+    assert {path for path in left if left[path] != START.get(path)} == {"proc/sys/kernel/numa_balancing", RECORD, MARK}
+    kernel.refuses.clear()
+    assert not tune()["failed"] and content(root) == START
+
+
+def test_no_interrupt_of_an_npu_is_bound_at_boot_if_the_kernel_refuses_one(tune, rack, kernel):
+    before = content(rack)
+    kernel.refuses.add("813/smp_affinity_list")
+    found = tune(interrupts=LATENCY["interrupts"])
+    assert list(found["not_set"]) == ["interrupt 0000:c1:00.0 update"]
+    assert "0000:c1:00.0" not in content(rack)[UNIT] and "0000:01:00.0" in content(rack)[UNIT]
+    assert not tune()["failed"] and content(rack) == before
+
+
+def test_a_unit_that_cannot_be_written_changes_no_setting(tune, root, monkeypatch):
+    real = tree.write
+
+    def write(folder, name, *rest):
+        if name.endswith(".service"):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        real(folder, name, *rest)
+
+    monkeypatch.setattr(tree, "write", write)
+    found = tune(sysctl=SYSCTL)
+    assert found["failed"] and f"/{UNIT} cannot be written: Read-only file system" in found["msg"]
+    assert content(root)["proc/sys/vm/swappiness"] == "60\n"
+    monkeypatch.setattr(tree, "write", real)
     assert not tune()["failed"] and content(root) == START
 
 
