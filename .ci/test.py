@@ -50,8 +50,8 @@ ORDER = (
 )
 # Scenarios about the test nodes themselves (every other scenario fails when they do), and scenarios whose parts others test:
 # layerwise_2p1d the simulated clusters of tests/unit/simulator; colocated_pool e2e-local (the real master, store and router) and e2e-faults
-# (the Ascend connectors); llmdatadist_w8a8 integration (software from git, empty package lists, a rank table of A3) and llmdatadist_1p2d;
-# tuned the unit tests of tuning, whose unit's commands they run.
+# (the Ascend connectors); llmdatadist_w8a8 integration (software from git, empty package lists, a rank table of A3) and llmdatadist_1p2d,
+# llmdatadist_docker that and docker_pd; tuned the unit tests of tuning, whose unit's commands they run.
 # mutation says how good the unit tests are, not whether the code is right.
 LONG_ONLY = {
     "mutation",
@@ -59,6 +59,7 @@ LONG_ONLY = {
     "molecule-engine",
     "molecule-layerwise_2p1d",
     "molecule-colocated_pool",
+    "molecule-llmdatadist_docker",
     "molecule-llmdatadist_w8a8",
     "molecule-tuned",
 }

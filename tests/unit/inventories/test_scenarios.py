@@ -32,6 +32,7 @@ SCENARIOS = {
     "docker_pd": ("a3_mooncake_1p1d", IMAGE | {"inference_secrets"}),
     "colocated_pool": ("a2_colocated_pool", IMAGE | {"inference_store", "inference_env"}),
     "llmdatadist_1p2d": ("a2_llmdatadist_1p2d", {"inference_runtime"}),
+    "llmdatadist_docker": ("a2_llmdatadist_1p2d", IMAGE),
     "llmdatadist_w8a8": ("a3_llmdatadist_w8a8", set()),
     "mooncake_1p1d": (
         "a3_mooncake_1p1d",
@@ -110,13 +111,23 @@ def test_each_scenario_with_an_overlay_is_listed():
     )
 
 
+def guides():
+    """The inventories of the published guides."""
+    found = INVENTORIES.glob("*/group_vars/all.yml")
+    return {path.parents[1].name for path in found if "published_values" in path.read_text()}
+
+
 def test_each_inventory_of_a_published_guide_for_hosts_has_a_scenario():
-    guides = {
-        path.parents[1].name
-        for path in INVENTORIES.glob("*/group_vars/all.yml")
-        if "published_values" in path.read_text()
+    assert guides() - {inventory for inventory, _replaced in SCENARIOS.values()} == {"a3_kthena_1p1d"}  # e2e-kthena
+
+
+def test_each_of_them_is_run_with_its_own_release_and_runtime():
+    own = {
+        inventory
+        for inventory, replaced in SCENARIOS.values()
+        if not {"inference_release", "inference_runtime", "inference_engine_install"} & replaced
     }
-    assert guides - {inventory for inventory, _replaced in SCENARIOS.values()} == {"a3_kthena_1p1d"}  # e2e-kthena
+    assert guides() - own == {"a3_kthena_1p1d"}
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
