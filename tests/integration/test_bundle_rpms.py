@@ -51,7 +51,6 @@ Version: {version}
 Release: 1
 Summary: a test
 License: none
-BuildArch: noarch
 {more}
 %description
 a test
@@ -75,22 +74,33 @@ pytestmark = [
 ]
 
 
-def build(folder, name, epoch, version, more):
+def build(folder, name, epoch, version, more, machine="noarch"):
     """Build a package into folder/repo."""
     spec = folder / f"{name}.spec"
     spec.write_text(SPEC.format(name=name, epoch=epoch, version=version, more=more))
     argv = ["rpmbuild", "-bb", "--quiet", "--define", f"_topdir {folder}/build", "--define", f"_rpmdir {folder}/repo"]
+    argv += ["--target", machine]
     environment = {**os.environ, "HOME": str(folder)}  # rpm of Debian has its database there
     subprocess.run([*argv, str(spec)], check=True, capture_output=True, env=environment)
+
+
+def secret_keys(folder):
+    """The environment of gpg with the key of the repository in a folder."""
+    return {**os.environ, "GNUPGHOME": str(folder / "gpg"), "HOME": str(folder)}
+
+
+def sign(folder, rpms):
+    """Sign packages with the key of the repository in a folder."""
+    argv = ["rpmsign", "--define", "_gpg_name Test", "--define", "__gpg /usr/bin/gpg", "--addsign", *map(str, rpms)]
+    subprocess.run(argv, check=True, capture_output=True, env=secret_keys(folder))
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):
     """(its folder, file for dnf, paths that were asked with user and password); its packages are signed."""
     folder, asked = tmp_path_factory.mktemp("index"), []
-    home = folder / "gpg"
-    home.mkdir(mode=0o700)
-    environment = {**os.environ, "GNUPGHOME": str(home), "HOME": str(folder)}
+    (folder / "gpg").mkdir(mode=0o700)
+    environment = secret_keys(folder)
     key = [
         "gpg",
         "--batch",
@@ -109,8 +119,7 @@ def repository(tmp_path_factory):
         build(folder, *each)
     build(folder, RELEASE, 0, "22.03LTS_SP3", "Provides: system-release = 22.03LTS_SP3\n")
     rpms = sorted(map(str, (folder / "repo").rglob("*.rpm")))
-    sign = ["rpmsign", "--define", "_gpg_name Test", "--define", "__gpg /usr/bin/gpg", "--addsign", *rpms]
-    subprocess.run(sign, check=True, capture_output=True, env=environment)
+    sign(folder, rpms)
     subprocess.run(["createrepo_c", "--quiet", str(folder / "repo")], check=True)
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -135,9 +144,9 @@ def repository(tmp_path_factory):
     server.server_close()
 
 
-def wish(file, version="22.03"):
+def wish(file, version="22.03", machine=os.uname().machine):
     """The wish of the planned host."""
-    wanted = Distribution("openEuler", version, os.uname().machine)
+    wanted = Distribution("openEuler", version, machine)
     return Wish(wanted, tuple(names(PLAN, "localhost", RED_HAT, VARIABLES)), (str(file),))
 
 
@@ -256,3 +265,55 @@ def test_what_cannot_be_had_or_is_damaged_is_named_without_the_password(reposito
         path.write_bytes(content)
     assert finding.id == "bundle_packages" and LIBRARY in finding.problem and PASSWORD not in finding.problem
     assert not (tmp_path / "bundle/blobs").exists()
+
+
+def test_packages_are_of_the_machine_of_the_hosts(repository, tmp_path):
+    """A package for each machine, and in the end those of a machine that this one is not."""
+    folder, _file, _asked = repository
+    other = {"x86_64": "aarch64"}.get(os.uname().machine, "x86_64")
+    for machine in ("x86_64", "aarch64"):
+        more = f"Requires: {LIBRARY}(only-{machine})\n"
+        build(tmp_path, TOOL, 0, "1", more, machine)
+        build(tmp_path, LIBRARY, 0, "1", f"Provides: {LIBRARY}(only-{machine})\n", machine)
+    build(tmp_path, "python3", 0, "3", "")
+    sign(folder, (tmp_path / "repo").rglob("*.rpm"))
+    subprocess.run(["createrepo_c", "--quiet", str(tmp_path / "repo")], check=True)
+    file = tmp_path / "test.repo"
+    file.write_text(f"[test]\nname=test\nbaseurl=file://{tmp_path}/repo\ngpgkey=file://{folder}/key.asc\n")
+    data, fetched = made(tmp_path, wish(file, machine=other))
+    rpms = [entry for entry in data["items"] if entry["kind"] == "rpm"]
+    names_ = sorted(entry["name"] for entry in rpms)
+    assert names_ == [f"{LIBRARY}-1-1.{other}.rpm", f"{TOOL}-1-1.{other}.rpm", "python3-3-1.noarch.rpm"]
+    assert {*names_} < {*fetched} and all(entry["platforms"] == [f"{other}-openEuler-22.03"] for entry in rpms)
+
+
+def test_an_index_with_a_signature_is_compared_if_the_user_asks_for_it(repository, tmp_path):
+    folder, file, _asked = repository
+    shutil.copytree(folder / "repo", tmp_path / "repo")
+    index = tmp_path / "repo/repodata/repomd.xml"
+    argv = ["gpg", "--batch", "--detach-sign", "--armor", str(index)]
+    subprocess.run(argv, check=True, capture_output=True, env=secret_keys(folder))
+    base = f"[test]\nname=test\nbaseurl=file://{tmp_path}/repo\ngpgkey=file://{folder}/key.asc\n"
+    (tmp_path / "test.repo").write_text(f"{base}repo_gpgcheck=1\n")
+    assert sorted(row["kind"] for row in listing_of(tmp_path, wish(tmp_path / "test.repo"))[1].rows()) == ["rpm"] * 3
+    index.write_text(index.read_text().replace("<revision>", "<revision>1"))
+    (tmp_path / "again").mkdir()
+    listing = listing_of(tmp_path / "again", wish(tmp_path / "test.repo"))[1]
+    (finding,) = listing.findings
+    assert finding.id == "bundle_packages" and "signature" in finding.problem.lower() and not listing.rows()
+
+
+@pytest.mark.parametrize("damage", ["byte", "truncated", "missing"])
+def test_a_damaged_package_of_a_bundle_is_named(repository, tmp_path, damage):
+    _folder, file, _asked = repository
+    data, _fetched = made(tmp_path, wish(file))
+    (entry,) = [each for each in data["items"] if each["name"].startswith(LIBRARY)]
+    store = Store(str(tmp_path / "bundle"))
+    path = pathlib.Path(store.place(entry["name"], entry["sha256"]))
+    content = path.read_bytes()
+    path.unlink()
+    if damage != "missing":
+        path.write_bytes(content[:-1] + (bytes([content[-1] ^ 1]) if damage == "byte" else b""))
+    verify = {"path": str(tmp_path / "bundle"), "state": "verified"}
+    done = run(tmp_path, [{"name": "Verify", "ascend.inference.bundle": verify}])
+    assert done.code != 0 and entry["name"] in done.text, done.output
