@@ -144,9 +144,9 @@ def repository(tmp_path_factory):
     server.server_close()
 
 
-def wish(file, version="22.03", machine=os.uname().machine):
-    """The wish of the planned host."""
-    wanted = Distribution("openEuler", version, machine)
+def wish(file, version="22.03", machine=""):
+    """The wish of the planned host, which has this machine unless another one is given."""
+    wanted = Distribution("openEuler", version, machine or os.uname().machine)
     return Wish(wanted, tuple(names(PLAN, "localhost", RED_HAT, VARIABLES)), (str(file),))
 
 

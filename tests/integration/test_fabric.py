@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.ascend.inference.tests.integration._fabric import HOSTS, made_site
 from ansible_collections.ascend.inference.tests.simulator import ascend_cluster
 
+
 @pytest.fixture
 def site(tmp_path):
     with made_site(tmp_path) as found:

@@ -22,6 +22,9 @@ import typing as t
 
 Data = t.Mapping[str, t.Any]
 ABSENT = "not set"
+# Of a container: what follows from its name. Of the environment: paths of the service's own folder, which one service shows for all.
+NAMED = ("name", "work_directory")
+FOLDERS = ("ASCEND_INFERENCE_SERVICE", "HOME", "MOONCAKE_CONFIG_PATH")
 
 
 def shown(value: t.Any) -> str:
@@ -55,6 +58,44 @@ def values_at(plan: Data, place: str) -> list[str]:
         scripts = next(thing for thing in plan["objects"] if thing["kind"] == "ConfigMap" and keys[0] in thing["data"])
         return [_of_script(scripts["data"][keys[0]], keys[1:])]
     return [_of_service(_named(plan["services"], name), keys) for name in subject.split(",")]
+
+
+def places(plan: Data) -> t.Iterator[str]:
+    """The places of all that engines get with their containers, pods and environments, but for the service's own folder."""
+    engines = [service for service in plan["services"] if service["devices"]]
+    serving = [thing["spec"]["template"] for thing in plan.get("objects") or () if thing["kind"] == "ModelServing"]
+    for service in engines:
+        for name, value in service["env"].items():
+            in_script = serving and value == service["address"]  # each pod finds its own
+            if name not in FOLDERS:
+                yield f"script {service['kind']}.sh {name}" if in_script else f"{service['name']} env {name}"
+        for key, value in {} if serving else service["container"].items() if service["container"] else ():
+            if key == "mounts":
+                own = [mount for mount in value if not mount.startswith(plan["directory"])]
+                yield from (f"{service['name']} has container mounts {mount}" for mount in own)
+            elif key not in NAMED:
+                yield from _leaves(value, f"{service['name']} container {key}")
+    for role in (role for template in serving for role in template["roles"]):
+        pod = dict(role["entryTemplate"]["spec"])
+        for container in pod.pop("containers"):
+            rest = {key: value for key, value in container.items() if key != "name"}
+            yield from _leaves(rest, f"container {container['name']}")
+        digested = " configMap name"  # it names the content
+        yield from (place for place in _leaves(pod, f"pod {role['name']}") if not place.endswith(digested))
+
+
+def _leaves(value: t.Any, path: str) -> t.Iterator[str]:
+    """Places of all values in a value, but for names by which the places themselves find them."""
+    if isinstance(value, dict) and value:
+        for key in value:
+            yield from _leaves(value[key], f"{path} {key}")
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for number, item in enumerate(value):
+            key = next((key for key in ("mountPath", "name") if key in item), "")
+            rest = {name: each for name, each in item.items() if name != key}
+            yield from _leaves(rest, f"{path} {item[key] if key else number}")
+    else:
+        yield path
 
 
 def _named(items: t.Iterable[Data], name: str) -> Data:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib.util
 import json
@@ -21,7 +22,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description impor
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
-from ansible_collections.ascend.inference.tests.unit.docs.published_places import values_at
+from ansible_collections.ascend.inference.tests.unit.docs.published_places import places, values_at
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import INVENTORIES, plan_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -238,6 +239,61 @@ def test_everything_that_an_inventory_gives_a_process_is_in_the_table(guide):
     """Also what the planner adds: options, variables of the environment and of mooncake.json."""
     for inventory in GUIDES[guide]["inventories"].values():
         assert unlisted(guide, planned(inventory)) == [], inventory
+
+
+def shown(guide, inventory):
+    """The places of a guide's rows for an inventory, each of one service."""
+    rows = [row for row in GUIDES[guide]["rows"] if inventory in inventories_of(guide, row)]
+    for place in (place for row in rows for place in row.get("at", ())):
+        subjects, _space, rest = place.partition(" ")
+        yield from (f"{subject} {rest}" for subject in subjects.split(","))
+
+
+@pytest.mark.parametrize(
+    ("guide", "inventory"), [(guide, name) for guide in GUIDES for name in GUIDES[guide]["inventories"].values()]
+)
+def test_each_value_of_each_container_pod_and_environment_has_a_row(guide, inventory):
+    """What is named for one engine may change for another."""
+    assert sorted({*places(planned(inventory))} - {*shown(guide, inventory)}) == []
+
+
+CHANGES = [
+    ("colocated_pool", "a2_colocated_pool", "colocated-1 container shm_size"),
+    ("colocated_pool", "a2_colocated_pool", "colocated-1 env HCCL_IF_IP"),
+    ("colocated_pool", "a2_colocated_pool", "colocated-0 container user"),
+    ("mooncake_1p1d", "a3_mooncake_1p1d", "decode-0 container network"),
+    ("mooncake_1p1d", "a3_mooncake_1p1d", "prefill-0 container devices"),
+    ("mooncake_1p1d", "a3_mooncake_1p1d", "decode-0 env HCCL_IF_BASE_PORT"),
+    ("mooncake_1p1d", "a3_kthena_1p1d", "container decode resources limits memory"),
+    ("mooncake_1p1d", "a3_kthena_1p1d", "container decode readinessProbe failureThreshold"),
+    ("mooncake_1p1d", "a3_kthena_1p1d", "pod decode volumes hccn-conf hostPath path"),
+    ("llmdatadist_1p2d", "a2_llmdatadist_1p2d", "decode-1 container image"),
+    ("llmdatadist_w8a8", "a3_llmdatadist_w8a8", "decode-0 env VLLM_HOST_IP"),
+]
+
+
+@pytest.mark.parametrize(("guide", "inventory", "place"), CHANGES)
+def test_a_value_that_changes_for_one_engine_breaks_a_row(guide, inventory, place):
+    plan = copy.deepcopy(planned(inventory))
+    assert place in {*places(plan)}
+    give(plan, place)
+    found = list(differences(guide, lambda name: plan if name == inventory else planned(name)))
+    assert any(f"{place.partition(' ')[2]} is changed, " in line for line in found), found
+
+
+def give(plan, place):
+    """Give a place of a plan the value "changed"."""
+    subject, *keys = place.split()
+    if subject in ("container", "pod"):
+        template = next(thing for thing in plan["objects"] if thing["kind"] == "ModelServing")["spec"]["template"]
+        role = next(role for role in template["roles"] if role["name"] == keys[0])
+        holder = role["entryTemplate"]["spec"]
+        holder, keys = (holder["containers"][0] if subject == "container" else holder), keys[1:]
+    else:
+        holder = next(service for service in plan["services"] if service["name"] == subject)
+    for key in keys[:-1]:
+        holder = holder[key] if isinstance(holder, dict) else next(item for item in holder if item["name"] == key)
+    holder[keys[-1]] = "changed"
 
 
 @pytest.mark.parametrize(

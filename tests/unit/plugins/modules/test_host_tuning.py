@@ -216,7 +216,9 @@ def test_huge_pages_of_which_the_kernel_finds_fewer_go_back(tune, rack, kernel):
     before, wanted = content(rack), {"sysctl": {"vm.nr_hugepages": "1024"}}
     kernel.makes["nr_hugepages"] = "700\n"
     found = tune(**wanted)
-    assert not found["failed"] and found["steps"] == [{"path": "/proc/sys/vm/nr_hugepages", "before": "16", "after": "700"}]
+    assert not found["failed"] and found["steps"] == [
+        {"path": "/proc/sys/vm/nr_hugepages", "before": "16", "after": "700"}
+    ]
     assert "set to '1024', but it is '700'" in found["not_set"]["vm.nr_hugepages"]
     assert "1024" in content(rack)[UNIT], "at a boot there is free memory"
     again = tune(**wanted)
