@@ -295,7 +295,8 @@ def test_an_index_with_a_signature_is_compared_if_the_user_asks_for_it(repositor
     subprocess.run(argv, check=True, capture_output=True, env=secret_keys(folder))
     base = f"[test]\nname=test\nbaseurl=file://{tmp_path}/repo\ngpgkey=file://{folder}/key.asc\n"
     (tmp_path / "test.repo").write_text(f"{base}repo_gpgcheck=1\n")
-    assert sorted(row["kind"] for row in listing_of(tmp_path, wish(tmp_path / "test.repo"))[1].rows()) == ["rpm"] * 3
+    listing = listing_of(tmp_path, wish(tmp_path / "test.repo"))[1]
+    assert listing.findings == [] and sorted(row["kind"] for row in listing.rows()) == ["rpm"] * 3
     index.write_text(index.read_text().replace("<revision>", "<revision>1"))
     (tmp_path / "again").mkdir()
     listing = listing_of(tmp_path / "again", wish(tmp_path / "test.repo"))[1]

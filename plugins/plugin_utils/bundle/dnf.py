@@ -37,12 +37,16 @@ FIX = f"Fix: correct {VARIABLE}"
 
 @dataclass(frozen=True)
 class Repository:
-    """One section of a file NAME.repo. ``options`` may have passwords. ``signed``: whether packages need the signature of one of ``keys``."""
+    """One section of a file NAME.repo. ``options`` may have passwords. ``signed``: whether packages need the signature of one of ``keys``.
+
+    ``signed_index``: whether the index needs one.
+    """
 
     name: str
     options: t.Mapping[str, str]
     signed: bool
     keys: tuple[str, ...]
+    signed_index: bool = False
 
 
 @dataclass(frozen=True, order=True)
@@ -89,12 +93,13 @@ def _repository(path: str, name: str, options: dict[str, str]) -> Repository:
         raise FetchError(f"{path}: the repository {name} has none of {', '.join(PLACES)}. {FIX}")
     signed = _flag(path, name, options, "gpgcheck", True)
     keys = tuple(re.split(r"[\s,]+", options.get("gpgkey", "").strip())) if options.get("gpgkey", "").strip() else ()
-    if signed and not keys:
+    signed_index = _flag(path, name, options, "repo_gpgcheck", False)
+    if (signed or signed_index) and not keys:
         raise FetchError(
             f"{path}: the repository {name} has no gpgkey, with which the signatures of its packages are compared. Fix: add gpgkey=file:///PATH "
             "or gpgkey=https://..., or gpgcheck=0 if its packages have no signatures and you trust the way to it"
         )
-    return Repository(name, options, signed, keys)
+    return Repository(name, options, signed, keys, signed_index)
 
 
 def _flag(path: str, name: str, options: t.Mapping[str, str], key: str, default: bool) -> bool:

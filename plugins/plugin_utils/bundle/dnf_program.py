@@ -16,7 +16,8 @@ import os
 import re
 import shutil
 import typing as t
-from urllib.parse import unquote, urlsplit
+from dataclasses import replace
+from urllib.parse import quote, unquote, urlsplit
 
 from ansible.module_utils.urls import open_url
 
@@ -196,7 +197,7 @@ class Dnf:
 
     def _prepared(self, wish: Wish) -> list[str]:
         """The beginning of dnf's arguments, after its files were written. Raises ``FetchError`` if nothing says where packages are."""
-        place, given = self._place(wish), self._repositories(wish)
+        place, given = self._place(wish), [self._with_own_keys(wish, each) for each in self._repositories(wish)]
         for name in ("repos", "vars", "cache", "persist", "log", "root"):
             os.makedirs(os.path.join(place, name), exist_ok=True)
         os.chmod(place, 0o700)
@@ -208,7 +209,21 @@ class Dnf:
         place, distribution = self._place(wish), wish.distribution
         options = {"--config": f"{place}/dnf.conf", "--installroot": f"{place}/root"}
         options.update({"--releasever": distribution.version, "--forcearch": distribution.machine})
-        return ["dnf", *(f"{key}={value}" for key, value in options.items()), *PLUGINS]
+        # dnf asks before it takes a key for an index, and these keys are those that the user gave.
+        asks = any(repository.signed_index for repository in self._repositories(wish))
+        return [
+            "dnf",
+            *(f"{key}={value}" for key, value in options.items()),
+            *PLUGINS,
+            *(["--assumeyes"] if asks else []),
+        ]
+
+    def _with_own_keys(self, wish: Wish, repository: Repository) -> Repository:
+        """A repository whose index is signed, with keys from where nobody changes them on the way: dnf would take them from anywhere."""
+        if not repository.signed_index:
+            return repository
+        own = " ".join(f"file://{quote(path)}" for path in self._keys(wish, repository))
+        return replace(repository, options={**repository.options, "gpgkey": own})
 
     def _must(self, wish: Wish, argv: list[str]) -> str:
         title = f"packages of {wish.distribution.title}"

@@ -98,6 +98,9 @@ class Programs:
         for file in (place / "dnf.conf", place / "repos/bundle.repo"):
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
         rest = argv[6:]
+        if "repo_gpgcheck=1\n" in (place / "repos/bundle.repo").read_text():
+            assert rest[0] == "--assumeyes"
+            rest = rest[1:]
         if rest[0] == "repoquery":
             assert rest[1:] == ("--whatprovides", "system-release", "--queryformat", "release %{name} %{version}\n")
             return "OS 1 kB/s | 1 kB 00:00\n\n" + "".join(f"release {line}\n" for line in self.release.splitlines())
@@ -316,6 +319,29 @@ def test_a_key_that_others_could_change_is_refused(given, tmp_path, address, mes
     with pytest.raises(FetchError, match=message) as caught:
         found.fetch(wish, found.closure(wish), store)
     assert "pass-word" not in str(caught.value)
+
+
+def test_a_signed_index_is_compared_with_a_copy_of_the_key_that_the_user_gave(given, tmp_path):
+    programs, found, wish, _store = given
+    path = tmp_path / "hosts.repo"
+    path.write_text(path.read_text().replace("gpgkey=", "repo_gpgcheck=1\ngpgcheck=0\ngpgkey="))
+    assert len(found.closure(wish)) == 2 and any("--assumeyes" in argv for argv in programs.asked)
+    (line,) = [
+        line
+        for line in (programs.place / EULER.platform / "repos/bundle.repo").read_text().splitlines()
+        if line.startswith("gpgkey=")
+    ]
+    assert (
+        pathlib.Path(line.removeprefix("gpgkey=file://")).read_bytes() == b"a key" and str(tmp_path / "key") not in line
+    )
+    path.write_text(path.read_text().replace(f"file://{tmp_path}/key", "http://mirror.example/KEY"))
+    del programs.asked[:]
+    with pytest.raises(FetchError, match="whoever changes the key"):
+        Dnf(str(tmp_path / "own"), programs).closure(wish)
+    assert programs.asked == [], "dnf would have taken the key from there"
+    path.write_text("[a]\nbaseurl=http://x\ngpgcheck=0\nrepo_gpgcheck=1\n")
+    with pytest.raises(FetchError, match="a has no gpgkey"):
+        dnf.repositories([str(path)], EULER)
 
 
 def test_equal_files_of_two_repositories_need_the_signature_of_the_one_that_signs():
