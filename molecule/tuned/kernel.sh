@@ -6,7 +6,9 @@
 #   kernel.sh boot      mount files and folders over the settings; the interrupts of NPUs are not there yet
 #   kernel.sh driver    show them; the number of the first one is in /etc/made-up-kernel, because numbers differ from boot to boot
 #   kernel.sh values    print the settings that tuning knows, one a line; interrupts by the NPU's address
-#   kernel.sh state     print these, and all that tuning may write, stop or leave behind
+#   kernel.sh units     print what systemd knows of the unit of tuning and irqbalance, and the CPUs of services
+#   kernel.sh state     print the values, and all that tuning may write, stop or leave behind
+#   kernel.sh changes   print what differs from an earlier state in /root/state-before; fails if something does
 set -euo pipefail
 tree=/run/made-up-kernel
 settings=(/proc/sys/vm/swappiness /proc/sys/kernel/numa_balancing /proc/sys/vm/nr_hugepages
@@ -32,8 +34,9 @@ boot() {
     put /sys/devices/system/node/node0/cpulist 0-19
     put /sys/devices/system/node/node1/cpulist 20-39
     for index in 0 1 2 3; do
-        put "/sys/bus/pci/devices/${npus[index]}/numa_node" $((index / 2))
-        put "/sys/bus/pci/devices/${npus[index]}/local_cpulist" $((index / 2 * 20))-$((index / 2 * 20 + 19))
+        node=$((index / 2))
+        put "/sys/bus/pci/devices/${npus[index]}/numa_node" "$node"
+        put "/sys/bus/pci/devices/${npus[index]}/local_cpulist" "$(cat "$tree/sys/devices/system/node/node$node/cpulist")"
     done
     put /proc/interrupts '  24:          1          0  GICv3   5 Level     made-up-timer'
     mkdir "$tree/proc/irq"
@@ -74,6 +77,18 @@ state() {
     find /var/lib/ascend-inference /run/ascend-inference* 2>/dev/null || true
     systemctl is-active irqbalance.service || true
     systemctl is-enabled irqbalance.service ascend-inference-tuning.service 2>/dev/null || true
+    systemctl show --property=LoadState --value ascend-inference-tuning.service
+}
+
+units() {
+    systemctl is-active ascend-inference-tuning.service irqbalance.service || true
+    systemctl is-enabled ascend-inference-tuning.service irqbalance.service || true
+    systemctl show --property=Result --value ascend-inference-tuning.service
+    grep --no-filename CPUAffinity /etc/systemd/system/inference-*.service.d/50-ascend-inference-tuning.conf | sort --unique
+}
+
+changes() {
+    state | diff /root/state-before -
 }
 
 "$1"
