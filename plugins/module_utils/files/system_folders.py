@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Folders that belong to the operating system or to several users, and so cannot be the collection's root.
+"""Folders that belong to the operating system or to several users: none of them is the collection's own, or goes into a container.
 
 Source: the Filesystem Hierarchy Standard 3.0. Used on the controller, when the plan is made, and again on hosts.
 """
@@ -40,17 +40,44 @@ ITSELF = (
     ),
     *(
         "/var/" + name
-        for name in ("backups", "cache", "lib", "local", "lock", "log", "mail", "opt", "run", "spool", "tmp")
+        for name in ("backups", "cache", "lib", "local", "log", "mail", "opt", "spool", "tmp")
     ),
 )
+# Of ITSELF, the folders that hold files of users and services, and not of the system.
+DATA = (
+    *("/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var/cache", "/var/local", "/var/log", "/var/opt", "/var/tmp"),
+    *(name for name in ITSELF if name.startswith("/usr/local/")),
+)
+# Below WHOLLY, where files may be that services only read.
+READ_WITHIN = ("/dev/shm/", "/run/media/", "/usr/share/")
 
 
-def is_system_folder(path):
-    """Whether ``path`` (absolute; dots and repeated slashes are resolved) is a folder that others use as well."""
+def _normal(path):
+    """The path without dots and repeated slashes, and without the links of /var to /run."""
     path = "/" + posixpath.normpath(path).strip("/")
+    for link, folder in (("/var/run", "/run"), ("/var/lock", "/run/lock")):
+        if (path + "/").startswith(link + "/"):
+            return folder + path[len(link) :]
+    return path
+
+
+def is_system_folder(path, within=WITHIN):
+    """Whether ``path`` (absolute) is a folder that others use as well."""
+    path = _normal(path)
     if path in ITSELF:
         return True
-    return (path + "/").startswith(tuple(name + "/" for name in WHOLLY)) and not path.startswith(WITHIN)
+    return (path + "/").startswith(tuple(name + "/" for name in WHOLLY)) and not path.startswith(within)
+
+
+def is_read_folder(path):
+    """Whether services may read all of ``path``, as a model."""
+    return not is_system_folder(path, (*WITHIN, *READ_WITHIN))
+
+
+def holds_the_system(path):
+    """Whether ``path`` is a whole folder of the operating system. A folder below one, such as /etc/pki, is none, and one with data of users neither."""
+    path = _normal(path)
+    return path in WHOLLY or path in ITSELF and path not in DATA
 
 
 def refusal(root):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
 from dataclasses import dataclass
 
@@ -25,6 +26,11 @@ class Mount:
     memory: str = documented("Size of a volume in memory.", "")
     sub_path: str = documented("Path inside the volume.", "")
     read_only: bool = documented("Mount the volume read-only.", False)
+
+    @property
+    def node_path(self) -> str:
+        """The path of the node that it shows; empty for the other kinds."""
+        return "" if self.claim or self.config_map or self.secret or self.memory else self.host_path or self.path
 
 
 @dataclass(frozen=True)
@@ -217,6 +223,13 @@ class Kubernetes:
             spec=own.spec,
             container=own.container,
         )
+
+    def model_root(self, model: str) -> str:
+        """The directory of the node or claim with the model; empty if the model is downloaded by name."""
+        if self.model_path or not model.startswith("/"):
+            return self.model_path
+        folder = posixpath.dirname(model)
+        return model if folder == "/" else folder
 
     @property
     def is_native(self) -> bool:

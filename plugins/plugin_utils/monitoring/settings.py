@@ -9,6 +9,7 @@ import posixpath
 import typing as t
 from dataclasses import dataclass
 
+from ...module_utils.files.system_folders import holds_the_system
 from ..description.findings import Finding, PlanError, nearest
 from ..description.loader import Reader, choice, documented, factory, number, typed
 from .alerts import ALERTS
@@ -108,12 +109,20 @@ def read_monitoring(raw: t.Any) -> Monitoring:
     return found
 
 
+FOLDERS = ("directory", "targets_directory", "rules_directory", "dashboards_directory", "textfile_directory")
+
+
 def _contradictions(found: Monitoring) -> t.Iterator[Finding]:
     names = {alert.name for alert in ALERTS}
     for name in found.alerts:
         if name not in names:
             fix = f"{nearest(name, names)}The page of alerts lists them all."
             yield _finding(f"alerts.{name}", "there is no alert of this name", fix)
+    for name in FOLDERS:
+        path = getattr(found, name)
+        if path.startswith("/") and holds_the_system(path):
+            fix = "Name a folder of its own, such as /etc/prometheus/ascend-inference."
+            yield _finding(name, f"{path} is a folder of the operating system", fix)
     served = {"probe": found.probe, "npu": found.npu == "collector", "proxies": found.proxies, "logs": found.logs}
     for name, needed in served.items():
         if needed and not found.node_exporter:

@@ -45,19 +45,18 @@ def image(context: Context, host: Host) -> str:
     return f"{IMAGE}:{tag}{suffix}"
 
 
-def container(context: Context, host: Host, name: str, directory: str, accelerated: bool = True) -> dict[str, t.Any]:
-    """The container of one service, with the least privileges.
+def container(context: Context, host: Host, name: str, directory: str, model: str = "") -> dict[str, t.Any]:
+    """The container of one service, with the least privileges. ``model`` is that of an engine, empty for services without NPUs.
 
     All NPUs of a host are passed to the container and selected by ASCEND_RT_VISIBLE_DEVICES, by physical id. A service can
     access only its own directory, and write only to its work directory; it cannot access secrets of others or files that root reads or runs.
     Engines of a host share memory (HCCL), so they use the host's; services without NPUs do not need it.
     """
-    settings, wide = context.description.container, host.hardware == "950"
+    settings, wide, accelerated = context.description.container, host.hardware == "950", bool(model)
     devices = list(device_files(host)) if accelerated else []
     files = [*READ_ONLY, *(READ_ONLY_950 if wide else ())] if accelerated else []
-    model = context.description.model.path
     mounts = [f"{path}:{path}:ro" for path in sorted(files)]
-    mounts += [f"{model}:{model}:ro"] if accelerated and model.startswith("/") else []
+    mounts += [f"{model}:{model}:ro"] if model.startswith("/") else []
     if accelerated and "llmdatadist" in context.everywhere:
         mounts.append(f"{rank_table_path(context)}:{rank_table_path(context)}:ro")
     work = posixpath.join(directory, "work")

@@ -43,6 +43,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
     preload = preloads(context, process.host, {**user_env, **for_shell})
     npu, metadata_service = context.engine.npus, metadata_service_of(context, instance)
     store = metadata_service.engine_file(context, directory, process.host) if metadata_service else None
+    model = instance.pool.model or description.model.path
     files = (
         *((store,) if store else ()),
         *_files(context, instance),
@@ -61,7 +62,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         argv=(
             command(context, "vllm"),
             "serve",
-            instance.pool.model or description.model.path,
+            model,
             *command_line(arguments(context, instance, process)),
         ),
         env=_environment(context, instance, process, derived, user_env),
@@ -83,7 +84,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
             description.stop_timeout
             + (GRACE if context.engine.shutdown_timeout and context.release.shutdown_timeout else 0),
         ),
-        container=container(context, process.host, name, directory)
+        container=container(context, process.host, name, directory, model)
         if context.contained and context.engine.images
         else None,
         link_watch=watch,

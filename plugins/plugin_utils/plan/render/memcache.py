@@ -51,7 +51,7 @@ def meta_service(context: Context, host: Host) -> Service:
         work_directory=directory,
         start=Start(10),
         stop=Stop("TERM", 30),
-        container=container(context, host, NAME, directory, False) if context.contained else None,
+        container=container(context, host, NAME, directory) if context.contained else None,
     )
 
 

@@ -43,7 +43,7 @@ def probe_services(context: Context, services: t.Sequence[Service]) -> list[Serv
         "stalled": settings.stalled_after,
     }
     contained = context.contained and context.engine.images
-    box = container(context, host, NAME, directory, False) if contained else None
+    box = container(context, host, NAME, directory) if contained else None
     folder = settings.textfile_directory
     textfiles = {"PROBE_TEXTFILES": folder} if folder else {}
     if box and folder:

@@ -107,7 +107,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service], n
         start=Start(30, tuple(engine.name for engine in engines if engine.health)),
         health=Health(base_url(reached, port) + _health_path(found, members), 120),
         stop=Stop("TERM", 30),
-        container=container(context, host, name, directory, False) if contained else None,
+        container=container(context, host, name, directory) if contained else None,
         files=(File(_join_program(directory), PROGRAM),) if members and members.posted else (),
         members=_members_files(context, directory, members, place, argv, base_url(reached, port)) if members else None,
     )

@@ -10,12 +10,13 @@ import posixpath
 import re
 import typing as t
 
+from ....module_utils.files.system_folders import WHOLLY
 from ...description.findings import Finding, nearest
 from ..placement import hosts_of
 from .base import Case, Rules
 
 RULES = Rules()
-RESERVED = {"/", "/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"}
+RESERVED = ("/", *WHOLLY)
 LEAST_SHM = 64 * 2**20  # docker's own default
 MOUNT_OPTIONS = re.compile(
     r"(ro|rw|z|Z|shared|slave|private|rshared|rslave|rprivate|nocopy|cached|delegated|consistent)"
@@ -184,7 +185,7 @@ def mounts(case: Case) -> t.Iterator[Finding]:
 
     The container is refused, gets an empty volume instead of the host's folder, or lacks devices and programs.
     """
-    targets: dict[str, str] = {}
+    targets = _own_targets(case)
     for index, mount in enumerate(case.context.description.container.mounts if case.context.contained else ()):
         parts = mount.split(":")
         options = parts[2].split(",") if len(parts) == 3 else []
@@ -203,6 +204,14 @@ def mounts(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(
                 path, mount, f"{target} of the container is replaced, which holds its own devices or programs"
             )
+
+
+def _own_targets(case: Case) -> dict[str, str]:
+    """Target and mount of what the plan mounts itself: before the user's, in each container."""
+    more = len(case.context.description.container.mounts)
+    found = [service.container["mounts"] for service in case.services if service.container]
+    own = {mount for mounts in found for mount in mounts[: len(mounts) - more]}
+    return {posixpath.normpath(mount.split(":")[1]): mount for mount in own}
 
 
 @RULES.rule("SHM-SIZE", "Write a number with b, k, m or g, such as 64g.", "docker run --shm-size")

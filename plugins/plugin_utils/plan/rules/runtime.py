@@ -9,11 +9,11 @@ import posixpath
 import re
 import typing as t
 
-from ....module_utils.files.system_folders import is_system_folder
 from ...description.findings import Finding
 from ...releases.matrix import IMAGE_SUFFIX
 from ..render.container import image as image_of
 from .base import Case, Rules
+from .folders import models
 
 RULES = Rules()
 SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) without the terminator
@@ -87,21 +87,6 @@ def root(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
-    "ROOT-SYSTEM",
-    "Name a folder of its own, such as /opt/ascend-inference.",
-    "Filesystem Hierarchy Standard 3.0",
-)
-def root_of_others(case: Case) -> t.Iterator[Finding]:
-    """inference_root is a folder of the operating system or of all users.
-
-    Folders such as cache and venvs are made, and later removed, directly below it, where programs of the system have theirs.
-    """
-    path = case.context.description.root
-    if path.startswith("/") and ".." not in path.split("/") and is_system_folder(path):
-        yield Finding.at("inference_root", path, f"{path} is a folder of the operating system or of all users")
-
-
-@RULES.rule(
     "MODEL-PATH",
     "Set the absolute path of the model's folder, or owner/name of a model to download.",
     "vLLM: a path that does not exist is looked up on a hub",
@@ -109,18 +94,17 @@ def root_of_others(case: Case) -> t.Iterator[Finding]:
 def model_path(case: Case) -> t.Iterator[Finding]:
     """The model is neither an absolute path nor owner/name.
 
-    vLLM searches a nonexistent path on a model hub and downloads an unexpected model, or fails to start.
+    vLLM searches a nonexistent path on a model hub and downloads an unexpected model, or fails to start, or no container gets the folder.
     """
-    paths = [("inference_model.path", case.context.description.model.path)]
-    pools = case.context.description.pools.present()
-    paths += [(f"inference_pools.{name}.model", pool.model) for name, pool in pools.items() if pool.model]
-    for place, path in paths:
+    for place, path in models(case.context.description):
         if not path.strip("/ ") or re.search(r"\s|^~|(^|/)\.\.(/|$)", path):
             problem = f"'{path}' contains a space, '~' or '..'" if path.strip("/ ") else f"'{path}' names no model"
             yield Finding.at(place, path or "''", problem)
         elif not posixpath.isabs(path) and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", path):
             problem = f"'{path}' is neither an absolute path nor owner/name"
             yield Finding.at(place, path, problem, severity="warning")
+        elif case.context.contained and ":" in path:
+            yield Finding.at(place, path, f"'{path}' contains ':', which separates the two folders of a mount")
 
 
 @RULES.rule(

@@ -120,18 +120,9 @@ def script_volume(context: Context, services: t.Sequence[Service], service: Serv
     return {"name": "config", "configMap": {"name": name, "defaultMode": EXECUTABLE}}
 
 
-def _model_root(context: Context) -> str:
-    """The directory of the node or claim with the model; empty if the model is downloaded by name."""
-    path = context.description.model.path
-    if context.description.kubernetes.model_path:
-        return context.description.kubernetes.model_path
-    if not path.startswith("/"):
-        return ""
-    return posixpath.dirname(path) if posixpath.dirname(path) != "/" else path
-
-
 def _mounts(context: Context) -> list[Manifest]:
-    settings, root = context.description.kubernetes, _model_root(context)
+    settings = context.description.kubernetes
+    root = settings.model_root(context.description.model.path)
     found = [{"name": "model", "mountPath": root}] if root else []
     found.append({"name": "dshm", "mountPath": "/dev/shm"})
     if settings.driver_mounts:
@@ -147,7 +138,8 @@ def _mounts(context: Context) -> list[Manifest]:
 
 
 def _volumes(context: Context, scripts: Manifest) -> list[Manifest]:
-    settings, root = context.description.kubernetes, _model_root(context)
+    settings = context.description.kubernetes
+    root = settings.model_root(context.description.model.path)
     found: list[Manifest] = []
     if root and settings.model_claim:
         found.append({"name": "model", "persistentVolumeClaim": {"claimName": settings.model_claim}})
@@ -172,7 +164,7 @@ def _volume(volume: Mount) -> Manifest:
         return {"name": volume.name, "secret": {"secretName": volume.secret}}
     if volume.memory:
         return {"name": volume.name, "emptyDir": {"medium": "Memory", "sizeLimit": volume.memory}}
-    source = {"path": volume.host_path or volume.path}
+    source = {"path": volume.node_path}
     if volume.type:
         source["type"] = volume.type
     return {"name": volume.name, "hostPath": source}

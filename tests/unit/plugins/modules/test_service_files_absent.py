@@ -132,7 +132,7 @@ def test_a_link_to_a_system_folder_is_refused(run_module, tmp_path):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/usr", "/usr/", "//usr/../home", "/home", "/var/lib", "/etc/x", "/etc/prometheus", "/usr/local", "/root"],
+    ["/", "/usr", "/usr/", "//usr/../home", "/home", "/var/lib", "/etc/x", "/etc/prometheus", "/usr/local", "/root", "/var/run/x", "/var/lock"],
 )
 def test_folders_of_the_system(path):
     assert system_folders.is_system_folder(path)
@@ -143,6 +143,16 @@ def test_folders_of_the_system(path):
 )
 def test_folders_of_their_own(path):
     assert not system_folders.is_system_folder(path)
+
+
+@pytest.mark.parametrize("path", ["/", "//etc/", "/usr/../boot", "/var/run", "/root", "/var/lib", "/dev", "/usr/local"])
+def test_whole_folders_of_the_system(path):
+    assert system_folders.holds_the_system(path)
+
+
+@pytest.mark.parametrize("path", ["/etc/pki", "/dev/shm", "/home", "/opt", "/var/log", "/usr/local/sbin", "/run/dcmi"])
+def test_data_and_parts_of_the_system(path):
+    assert not system_folders.holds_the_system(path)
 
 
 # What deployments share.

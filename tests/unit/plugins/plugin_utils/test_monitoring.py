@@ -265,12 +265,22 @@ def test_limits_of_an_alert_are_variables(plan):
         ({"npu": "collector"}, "inference_monitoring.npu"),
         ({"npu": "exporter"}, "inference_monitoring.npu"),
         ({"directory": "/etc/x;y"}, "inference_monitoring.directory"),
+        ({"directory": "/etc/"}, "inference_monitoring.directory"),
+        ({"targets_directory": "/"}, "inference_monitoring.targets_directory"),
+        ({"rules_directory": "/var/run"}, "inference_monitoring.rules_directory"),
+        ({"dashboards_directory": "/usr"}, "inference_monitoring.dashboards_directory"),
+        ({"textfile_directory": "/var/lib"}, "inference_monitoring.textfile_directory"),
         ({"reload": "a b"}, "inference_monitoring.reload"),
     ],
 )
 def test_wrong_settings_are_refused(plan, raw, place):
     with pytest.raises(AnsibleFilterError, match=re.escape(place)):
         files_filter(plan, raw)
+
+
+def test_folders_of_programs_of_the_site_are_taken(plan):
+    folders = {"directory": "/etc/prometheus", "dashboards_directory": "/etc/grafana/provisioning/dashboards"}
+    assert files_filter(plan, folders)["folders"]
 
 
 def test_pods_are_refused():

@@ -229,6 +229,17 @@ def test_a_container_sees_its_own_folder_and_no_other(name):
     assert (box["user"], box["capabilities"]) == ("service", [])
 
 
+def test_a_container_reads_the_model_of_its_own_pool():
+    variables = inference_variables(runtime="docker")
+    variables["inference_pools"]["decode"]["model"] = "/models/other"
+    found = {service["name"]: service for service in launch_plan(variables, INVENTORY)["services"]}
+    usual = variables["inference_model"]["path"]
+    for name, model, others in (("prefill-0", usual, "/models/other"), ("decode-0", "/models/other", usual)):
+        assert found[name]["argv"][2] == model
+        assert f"{model}:{model}:ro" in found[name]["container"]["mounts"]
+        assert f"{others}:{others}:ro" not in found[name]["container"]["mounts"]
+
+
 def test_llmdatadist_in_containers_reads_the_table_of_all_hosts():
     found = services(runtime="docker", kv_transfer="llmdatadist", release="0.11.0")
     table = found["prefill-0"]["env"]["DISAGGREGATED_PREFILL_RANK_TABLE_PATH"]

@@ -599,9 +599,36 @@ MISTAKES: tuple[Mistake, ...] = (
     # names, paths, images, time-outs
     M("DEPLOYMENT-NAME", "p2p", {"inference_deployment": "My Service"}),
     M("ROOT-PATH", "p2p", {"inference_root": "opt/ascend"}),
-    M("ROOT-SYSTEM", "p2p", {"inference_root": "/usr"}),
-    M("ROOT-SYSTEM", "p2p", {"inference_root": "/home/"}),
-    M("ROOT-SYSTEM", "p2p", {"inference_root": "/var/lib"}),
+    M("FOLDER-SYSTEM", "p2p", {"inference_root": "/usr"}),
+    M("FOLDER-SYSTEM", "p2p", {"inference_root": "/home/"}),
+    M("FOLDER-SYSTEM", "p2p", {"inference_root": "/var/lib"}),
+    M("FOLDER-SYSTEM", "p2p", {"inference_root": "/var/run/inference"}),
+    M("FOLDER-SYSTEM", "p2p", {"inference_cann_path": "/etc"}),
+    M("FOLDER-SYSTEM", "p2p", {"inference_encoder_cache.path": "/run"}, also="ENCODER-UNUSED"),
+    *(
+        M("FOLDER-SYSTEM", family, {"inference_model.path": path})
+        for family in ("p2p", "docker")
+        for path in (
+            *("/etc", "//etc/./ssl/", "/proc", "/sys", "/dev", "/dev/shm", "/boot", "/root", "/run", "/var/run"),
+            *("/run/secrets", "/usr/lib", "/home", "/opt/ascend-inference", "/usr/local/Ascend"),
+        )
+    ),
+    M("FOLDER-SYSTEM", "docker", {f"{D}.model": "/dev"}, also="MODEL-PAIR"),
+    *(
+        M("FOLDER-SYSTEM", "docker", {"inference_container.mounts": [mount]}, "inference_container.mounts[0]")
+        for mount in (
+            *("/:/host:ro", "/etc/:/x:ro", "/var/run:/x", "/root:/root", "/opt:/data", "/opt/ascend-inference:/data"),
+            *("/var/run/docker.sock:/x.sock", "/run/containerd/containerd.sock:/run/containerd/containerd.sock"),
+        )
+    ),
+    M("FOLDER-SYSTEM", "kubernetes", {"inference_model.path": "/usr/local/moe"}),
+    M("FOLDER-SYSTEM", "kubernetes", {"inference_kubernetes.model_path": "/root"}),
+    M(
+        "FOLDER-SYSTEM",
+        "kubernetes",
+        {"inference_kubernetes.mounts": [{"name": "host", "path": "/host", "host_path": "/"}]},
+        "inference_kubernetes.mounts[0]",
+    ),
     M("SUPERVISOR-SOCKET", "cpu", {"inference_root": "/tmp/" + 53 * "x"}),
     M(
         "SUPERVISOR-SOCKET",
@@ -613,6 +640,9 @@ MISTAKES: tuple[Mistake, ...] = (
     M("SOCKET-PATH", "p2p", {"inference_env": {"TMPDIR": "/tmp/" + 66 * "é"}}, "inference_env.TMPDIR"),
     M("MODEL-PATH", "p2p", {"inference_model.path": "/models/my model"}, also=("QUANTIZATION-MISSING", "MODEL-NAME")),
     W("MODEL-PATH", "p2p", {"inference_model.path": "qwen-w8a8"}, also=("ADVISORY", "REMOTE-CODE")),
+    M("MODEL-PATH", "docker", {"inference_model.path": "/a:/etc"}),
+    M("MODEL-PATH", "docker", {f"{D}.model": "/models/qwen-moe-w8a8:2"}, also="MODEL-PAIR"),
+    M("MODEL-PATH", "kubernetes", {"inference_model.path": "/models/moe:2"}),
     W("MODEL-NAME", "p2p", {"inference_model.name": "qwen 3"}),
     W("RELEASE-CANDIDATE", "p2p", {"inference_release": "0.22.1rc1"}),
     W("IMAGE-DIGEST", "docker", {"inference_image": ""}),
@@ -697,6 +727,7 @@ MISTAKES: tuple[Mistake, ...] = (
     W("DEVICE-COUNT", "p2p", {"node2.inference_devices": 32}),
     M("DEV-MISSING", "p2p", {f"{P}.devices": [0, 0, *range(1, 15)]}),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/b", "/c:/b/"]}, "inference_container.mounts[1]"),
+    M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/models/qwen-moe-w8a8/"]}, "inference_container.mounts[0]"),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/dev"]}, "inference_container.mounts[0]"),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/b:ro,rw"]}, "inference_container.mounts[0]"),
     M("SHM-SIZE", "docker", {"inference_container.shm_size": "16"}),

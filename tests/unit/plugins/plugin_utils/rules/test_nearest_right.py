@@ -123,6 +123,18 @@ def test_of_the_environment(name, text):
         ("docker", {"inference_container.shm_size": "64m"}),
         ("docker", {"inference_container.mounts": ["/a:/models", "/c:/etc/pki:ro"]}),
         ("docker", {"inference_container.mounts": ["/a:/b", "/c:/d:ro", "/e:/f:ro,z"]}),
+        ("docker", {"inference_container.mounts": ["/a:/models/qwen-moe-w8a8/adapters", "/a:/models/of-others"]}),
+        ("docker", {"inference_container.mounts": ["/etc/localtime:/etc/localtime:ro", "/home:/home", "/data:/data"]}),
+        ("docker", {"inference_container.mounts": ["/opt/ascend-inference/cache:/root/.cache", "/run/dcmi:/run/dcmi"]}),
+        ("docker", {"inference_container.mounts": ["/usr/local/Ascend/nnal:/usr/local/Ascend/nnal:ro"]}),
+        *(
+            (name, {"inference_model.path": f"{folder}/qwen-moe-w8a8"})
+            for name in ("p2p", "docker")
+            for folder in ("", "/root", "/home/user", "/dev/shm", "/usr/share", "/usr/local", "/mnt", "/opt/ascend-inference/models")
+        ),
+        ("p2p", {"inference_model.path": "/models/a:b/qwen-moe-w8a8"}),
+        ("p2p", {"inference_root": "/var/lib/inference", "inference_cann_path": "/usr/local/Ascend/"}),
+        ("p2p", {"inference_root": "/usr/local/inference", "inference_cann_path": "/usr/local/Ascend/cann-8.5"}),
         ("docker", {"inference_container.shm_size": "64g"}),
         ("docker", {"inference_image": f"registry.example:5000/ascend/vllm-ascend@{DIGEST}"}),
         ("docker", {"inference_image": f"quay.io/ascend/vllm-ascend:v0.23.0-a3@{DIGEST}"}),

@@ -1,0 +1,96 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rule of folders: those that root makes and fills, and those of a host that containers get."""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+
+from ....module_utils.files.system_folders import holds_the_system, is_read_folder, is_system_folder
+from ...description.findings import Finding
+from ...description.variables import Description
+from .base import Case, Rules
+
+RULES = Rules()
+SOCKETS = ("containerd.sock", "crio.sock", "docker.sock", "podman.sock")  # who writes there starts containers as root
+CANN = "/usr/local/Ascend"  # shared with the driver, as its installers do
+SECRETS = "contains inference_root, with the files and secrets of all services"
+SYSTEM = "is a folder of the operating system or of all users"
+
+
+def models(description: Description) -> list[tuple[str, str]]:
+    """The variable and the value of each model."""
+    pools = description.pools.present().items()
+    own = [(f"inference_pools.{name}.model", pool.model) for name, pool in pools if pool.model]
+    return [("inference_model.path", description.model.path), *own]
+
+
+Folders = t.Iterator[tuple[str, str, str]]  # variable, path, problem
+
+
+def _made(case: Case) -> Folders:
+    """Folders that root makes, fills or hands over."""
+    description = case.context.description
+    for place, path in (("inference_root", description.root), ("inference_cann_path", description.cann_path)):
+        if is_system_folder(path) and (place, path.rstrip("/")) != ("inference_cann_path", CANN):
+            yield place, path, f"{path} {SYSTEM}"
+
+
+def _read(case: Case) -> Folders:
+    """Folders with data: they exist, or root makes them. Containers get the whole."""
+    description = case.context.description
+    cache = ("inference_encoder_cache.path", description.encoder_cache.path)
+    for place, path in (*models(description), cache):
+        if path.strip("/ ") and not is_read_folder(path):  # MODEL-PATH judges the others
+            yield place, path, f"{path} {SYSTEM}"
+        elif _has_root(case, path):
+            yield place, path, f"{path} {SECRETS}"
+
+
+def _mounted(case: Case) -> Folders:
+    """Further folders of a host that containers get."""
+    for place, path in (*_of_containers(case), *_of_pods(case)):
+        if posixpath.basename(path) in SOCKETS:
+            yield place, path, f"{path} is the socket of a container engine, over which a service becomes root"
+        elif holds_the_system(path):
+            yield place, path, f"{path} {SYSTEM}"
+        elif _has_root(case, path):
+            yield place, path, f"{path} {SECRETS}"
+
+
+def _of_containers(case: Case) -> list[tuple[str, str]]:
+    mounts = case.context.description.container.mounts if case.context.contained and not case.in_pods else ()
+    return [(f"inference_container.mounts[{index}]", mount.partition(":")[0]) for index, mount in enumerate(mounts)]
+
+
+def _of_pods(case: Case) -> list[tuple[str, str]]:
+    settings, model = case.context.description.kubernetes, case.context.description.model.path
+    if not case.in_pods:
+        return []
+    place = "inference_kubernetes.model_path" if settings.model_path else "inference_model.path"
+    mounts = [(f"inference_kubernetes.mounts[{index}]", item.node_path) for index, item in enumerate(settings.mounts)]
+    return [(place, settings.model_root(model)), *mounts]
+
+
+def _has_root(case: Case, path: str) -> bool:
+    """Whether the collection's folder on a host is below the path, or is it."""
+    own = posixpath.normpath(case.context.description.root) + "/"
+    return not case.in_pods and own.startswith(posixpath.normpath(path) + "/")
+
+
+@RULES.rule(
+    "FOLDER-SYSTEM",
+    "Name a folder of its own, such as /opt/ascend-inference or /data/models/qwen-3.",
+    "Filesystem Hierarchy Standard 3.0; docker run --volume",
+)
+def system(case: Case) -> t.Iterator[Finding]:
+    """A folder of the deployment belongs to the operating system, to all users or to all services.
+
+    Root makes and removes files there, where programs of the system have theirs, or a service gets keys and programs of its host.
+    """
+    for find in (_made, _read, _mounted):
+        for place, path, problem in find(case):
+            if path.startswith("/") and ".." not in path.split("/"):
+                yield Finding.at(place, path, problem)
