@@ -230,10 +230,8 @@ def test_a_container_sees_its_own_folder_and_no_other(name):
 
 
 def test_a_container_reads_the_model_of_its_own_pool():
-    variables = inference_variables(runtime="docker")
-    variables["inference_pools"]["decode"]["model"] = "/models/other"
-    found = {service["name"]: service for service in launch_plan(variables, INVENTORY)["services"]}
-    usual = variables["inference_model"]["path"]
+    pools = {**POOLS, "decode": {**POOLS["decode"], "model": "/models/other"}}
+    found, usual = services(runtime="docker", pools=pools), "/models/moe"
     for name, model, others in (("prefill-0", usual, "/models/other"), ("decode-0", "/models/other", usual)):
         assert found[name]["argv"][2] == model
         assert f"{model}:{model}:ro" in found[name]["container"]["mounts"]
