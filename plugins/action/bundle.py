@@ -44,7 +44,7 @@ from ..plugin_utils.bundle.manifest import SUMS, BundleError, manifest, read, re
 from ..plugin_utils.bundle.packages import Resolution
 from ..plugin_utils.bundle.platform import Platform, platform_of
 from ..plugin_utils.bundle.sources import Fetcher
-from ..plugin_utils.bundle.store import Store
+from ..plugin_utils.bundle.store import FetchError, Store
 from ..plugin_utils.bundle.text import size_text, table
 from ..plugin_utils.description.findings import Finding, finding_lines
 from ..plugin_utils.description.loader import plain
@@ -81,7 +81,7 @@ class ActionModule(ActionBase):
             if options["state"] == "verified":
                 return {**result, "changed": False, **verified(options)}
             return {**result, **make(options, self._task.check_mode or options["state"] == "listed")}
-        except (BundleError, VenvError, OSError) as error:
+        except (BundleError, FetchError, VenvError, OSError) as error:
             return {**result, "failed": True, "changed": False, "msg": visible(str(error))}
 
 

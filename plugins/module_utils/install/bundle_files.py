@@ -20,6 +20,7 @@ import urllib.request
 from ..files.tree import FRESH
 from ..tools.bounded_copy import Endless, bounded_copy
 from ..tools.runner import ToolMissing, environment, execute
+from ..tools.served import Served
 
 CHUNK = 2**20
 RELEASE = "/etc/os-release"
@@ -151,7 +152,9 @@ def _place(directory, name, source, wanted, what):
     path = os.path.join(directory, name)
     new = path + FRESH  # not ".new", which a file of somebody else may be called
     try:
-        with open(new, "wb") as target:
+        if os.path.lexists(new):  # of a run that was killed
+            os.unlink(new)
+        with open(new, "xb") as target:
             bounded_copy(source, target, wanted["size"])
         found = sha256_of(new)
         if found != wanted["sha256"]:
@@ -172,9 +175,9 @@ def require_served(url, manifest_sha256):
     with _opened(url, MANIFEST) as answer:
         content = io.BytesIO()
         try:
-            bounded_copy(_Answer(answer), content, MOST_MANIFEST)
+            bounded_copy(answer, content, MOST_MANIFEST)
         except Endless as error:
-            raise FilesError(NOT_SERVED.format(answer.geturl(), error)) from error
+            raise FilesError(NOT_SERVED.format(answer.address, error)) from error
     found = hashlib.sha256(content.getvalue()).hexdigest()
     if found != manifest_sha256:
         raise FilesError(
@@ -190,20 +193,25 @@ def fetch(url, directory, files):
         if os.path.basename(name) != name:
             raise FilesError(f"the list has {name!r}, which is no name of a file")
         with _opened(url, wanted["path"]) as answer:
-            _place(directory, name, _Answer(answer), wanted, "the download from " + url)
+            _place(directory, name, answer, wanted, "the download from " + url)
 
 
-class _Answer:
-    """What a server sends, as much as is there. Raises ``FilesError``."""
+class _Answer(Served):
+    """What a server sends, as much as is there. Raises ``FilesError``, and ``Endless`` for a body that does not end."""
 
-    def __init__(self, stream):
-        self.stream = stream
-
-    def read(self, size):
+    def __init__(self, address):
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
+        self.address = address
         try:
-            return self.stream.read1(size)
+            super().__init__(lambda: opener.open(address, timeout=ANSWER))
+        except Endless as error:
+            raise FilesError(NOT_SERVED.format(address, error)) from error
+
+    def _next(self, seconds, what):
+        try:
+            return super()._next(seconds, what)
         except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError for a chunk of a size below 0
-            raise FilesError(NOT_SERVED.format(self.stream.geturl(), error)) from error
+            raise FilesError(NOT_SERVED.format(self.address, error)) from error
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -218,7 +226,4 @@ def _opened(url, path):
     address = url.rstrip("/") + "/" + urllib.parse.quote(path)
     if not url.startswith(("http://", "https://")) or "@" in url:
         raise FilesError("inference_bundle_url is no address of HTTP, or has a user. Fix: write http://SERVER:PORT")
-    try:
-        return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect).open(address, timeout=ANSWER)
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        raise FilesError(NOT_SERVED.format(address, error)) from error
+    return _Answer(address)

@@ -13,6 +13,7 @@ from ansible.module_utils.urls import open_url
 
 from ..files.tree import FRESH
 from ..tools.bounded_copy import CHUNK, Endless, bounded_copy
+from ..tools.served import Served
 from .index_credentials import without_credentials
 
 ANSWER = 60  # seconds without a byte
@@ -42,7 +43,7 @@ def fetch(address, path, checksum, most):
     new, shown = path + FRESH, without_credentials(address)
     try:
         _discard(new)  # of a run that was killed
-        with open_url(address, timeout=ANSWER, decompress=False) as answer, open(new, "xb") as target:
+        with Served(lambda: open_url(address, timeout=ANSWER, decompress=False)) as answer, open(new, "xb") as target:
             _copy(answer, target, most)
         os.chmod(new, 0o644)
         if not is_there(new, checksum):
@@ -65,7 +66,7 @@ def fetch(address, path, checksum, most):
 
 
 def _copy(answer, target, most):
-    announced = answer.headers.get("Content-Length") or ""
+    announced = answer.head.headers.get("Content-Length") or ""
     if announced.isdigit() and int(announced) > most:
         raise Endless(f"{announced} bytes are announced, more than the expected {most}")
     done = bounded_copy(answer, target, most)

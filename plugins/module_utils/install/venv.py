@@ -526,7 +526,7 @@ def run_command(argv, env, inherited=()):
 def write_atomically(path, text, mode=0o644):
     """Write a file atomically."""
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
-    with os.fdopen(handle, "w") as stream:
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
         stream.write(text)
     os.chmod(temporary, mode)
     os.replace(temporary, path)

@@ -21,7 +21,7 @@ def bounded_copy(source, target, most, clock=time.monotonic):
 
     What is there is read at once (read1), because a read of a whole chunk would wait for the rest of it, without an end if each byte comes in time.
     """
-    read = getattr(source, "read1", source.read)
+    read = source.read1 if hasattr(source, "read1") else source.read
     done, begun, before = 0, clock(), 0
     while True:
         content = read(CHUNK)

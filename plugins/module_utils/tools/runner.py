@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import selectors
 import shutil
 import signal
@@ -81,12 +82,13 @@ def run(argv, timeout, stdin=None, env=None):
     return execute(argv, timeout, environment(env), stdin)
 
 
-def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, inherited=()):
+def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, inherited=(), largest=None):
     """As :func:`run`, with ``env`` as the whole environment and ``cwd`` as the working directory.
 
     ``merged``: both streams come in the order in which they were printed, in ``stdout``. More than ``most`` bytes of a stream
     end the command (None: MOST_OUTPUT). ``inherited``: descriptors that the command keeps open. ``stdin`` may be a function that
     writes much into the pipe; it runs in a thread, and what it could not write is for the command to notice.
+    ``largest``: bytes of the largest file that the command can write.
     """
     most = MOST_OUTPUT if most is None else most
     # Not AnsibleModule.run_command: a hanging tool must be killed with its children, and this runs in threads.
@@ -103,6 +105,9 @@ def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, i
         )
     except OSError as error:
         raise ToolMissing(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+    if largest is not None:
+        with contextlib.suppress(ProcessLookupError):  # it may have ended
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest, largest))
     pipes = {"stdout": process.stdout} if merged else {"stdout": process.stdout, "stderr": process.stderr}
     with contextlib.ExitStack() as opened:
         for pipe in pipes.values():

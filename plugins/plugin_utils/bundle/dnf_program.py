@@ -12,17 +12,21 @@ from __future__ import annotations
 import contextlib
 import glob
 import hashlib
+import io
 import os
 import re
 import shutil
 import typing as t
 from dataclasses import replace
+from http.client import HTTPException
 from urllib.parse import quote, unquote, urlsplit
 
 from ansible.module_utils.urls import open_url
 
 from ...module_utils.install.index_credentials import without_credentials
+from ...module_utils.tools.bounded_copy import Endless, bounded_copy
 from ...module_utils.tools.runner import ToolMissing, environment, execute
+from ...module_utils.tools.served import Served
 from .distribution import Wish
 from .dnf import (
     PACKED,
@@ -250,18 +254,17 @@ def _key(address: str, repository: Repository) -> bytes:
             f"the repository {repository.name} has its key at {shown}: whoever changes the key on the way can change the packages. Fix: write "
             "https:// or file:///PATH of a copy that you have compared"
         )
+    content = io.BytesIO()
     try:
         if parts.scheme == "https":
             trusted = repository.options.get("sslcacert") or None
-            with open_url(address, timeout=ANSWER, ca_path=trusted) as stream:
-                content = stream.read(MOST_KEY + 1)
+            with Served(lambda: open_url(address, timeout=ANSWER, ca_path=trusted)) as answer:
+                bounded_copy(answer, content, MOST_KEY)
         else:
             with open(unquote(parts.path), "rb") as stream:
-                content = stream.read(MOST_KEY + 1)
-    except OSError as error:  # also that of an address
+                bounded_copy(stream, content, MOST_KEY)
+    except (OSError, Endless, HTTPException) as error:  # also that of an address
         raise FetchError(
             f"the key {shown} of the repository {repository.name} cannot be read: {error}. Fix: {FIX}"
         ) from error
-    if len(content) > MOST_KEY:
-        raise FetchError(f"the key {shown} of the repository {repository.name} has more than {MOST_KEY} bytes")
-    return bytes(content)
+    return content.getvalue()

@@ -18,16 +18,18 @@ import typing as t
 from dataclasses import dataclass
 
 from ...module_utils.install.bundle_images import DIGEST, OCI_MANIFEST
+from ...module_utils.install.venv import write_atomically
 from ...module_utils.tools.image_name import full_name, repository_of
 from ...module_utils.tools.runner import ToolMissing, environment, execute
 from .contents import PlannedImage
 from .manifest import item
-from .store import FetchError, Store
+from .store import FetchError, Store, folder_in
 
 ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}  # names of Go, which images use
 LAYOUT, BLOBS = "images", "images/blobs/sha256"
 INSPECT, COPY = 300, 24 * 3600  # seconds
 RETRIES = "3"
+LEAST = 2**20  # bytes that a file of skopeo may have in any case: a manifest in another form is longer than the registry's
 LARGEST = 2**50  # bytes of one layer; what says more is no size
 NETWORK = "check its name, and network, proxy and login (skopeo login) of this machine, then run the playbook again; it goes on with the rest"
 
@@ -160,11 +162,13 @@ class Registry:
             blobs,
         ]
         source = f"docker://{repository_of(full_name(image.name))}@{image.digest}"
-        self._skopeo(image.name, COPY, *argv, source, f"oci:{folder}:image")
+        # skopeo compares the size of a layer when it has all of it.
+        largest = max([*image.parts.values(), LEAST])
+        self._skopeo(image.name, COPY, *argv, source, f"oci:{folder}:image", largest=largest)
 
-    def _skopeo(self, name: str, timeout: int, *argv: str) -> str:
+    def _skopeo(self, name: str, timeout: int, *argv: str, **limits: int) -> str:
         try:
-            done = self.run(["skopeo", *argv], timeout, environment())
+            done = self.run(["skopeo", *argv], timeout, environment(), **limits)
         except ToolMissing as error:
             raise FetchError(f"{error}. Fix: install skopeo on this machine; it fetches container images") from error
         if done.timed_out:
@@ -213,18 +217,17 @@ def _of_another(name: str, wanted: str, known: t.Sequence[str]) -> str:
 
 def fetch(image: Image, registry: Registry, store: Store) -> None:
     """Bring the parts of an image into the layout; layers that are there, or in the older bundle, are not fetched. Raises ``FetchError``."""
-    blobs = os.path.join(store.folder, BLOBS)
-    os.makedirs(blobs, exist_ok=True)
+    blobs = folder_in(store.folder, *BLOBS.split("/"))
     for text in image.texts:
-        _written(_place(store.folder, digest_of(text)), text)
+        write_atomically(_place(store.folder, digest_of(text)), text)
     older = [digest for digest, size in image.layers.items() if store.base and _complete(store.base, digest, size)]
     lacking = {digest: size for digest, size in image.layers.items() if not _complete(store.folder, digest, size)}
     wanted = {digest: size for digest, size in lacking.items() if digest not in older}
     if not wanted:
         return
-    scratch = os.path.join(store.folder, "incomplete", "image")  # on the same disk: skopeo renames
+    scratch = os.path.join(folder_in(store.folder, "incomplete"), "image")  # on the same disk: skopeo renames
     shutil.rmtree(scratch, ignore_errors=True)
-    os.makedirs(scratch)
+    os.mkdir(scratch)
     before = {*os.listdir(blobs), *(digest.partition(":")[2] for digest in image.parts)}
     try:
         with _borrowed(store, [digest for digest in older if digest in lacking]):
@@ -267,14 +270,6 @@ def _complete(folder: str, digest: str, size: int) -> bool:
     return os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) == size
 
 
-def _written(path: str, text: str) -> str:
-    """Write a small file atomically; the path."""
-    with open(path + ".new", "w", encoding="utf-8", newline="") as stream:
-        stream.write(text)
-    os.replace(path + ".new", path)
-    return path
-
-
 def items(images: t.Sequence[Image], folder: str) -> list[dict[str, t.Any]]:
     """Write the index of the layout; the manifest's items of all parts, each once."""
     found: dict[str, dict[str, t.Any]] = {}
@@ -287,7 +282,7 @@ def items(images: t.Sequence[Image], folder: str) -> list[dict[str, t.Any]]:
     index = json.dumps({"schemaVersion": 2, "manifests": [_described(image) for image in images]}, indent=1)
     texts = {"index.json": index + "\n", "oci-layout": '{"imageLayoutVersion": "1.0.0"}\n'} if images else {}
     for name, text in texts.items():
-        _written(os.path.join(folder, LAYOUT, name), text)
+        write_atomically(os.path.join(folder, LAYOUT, name), text)
         sha256 = digest_of(text).partition(":")[2]
         found[name] = item("layout", name, "written here", sha256, len(text.encode()), f"{LAYOUT}/{name}")
     return list(found.values())

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ...module_utils.install import bundle_server
 from ...module_utils.install.resolution import Unresolved
+from ...module_utils.install.venv import write_atomically
 from ..description.findings import Finding
 from ..releases.build_archives import build_archives
 from . import controller, images, manifest
@@ -21,7 +22,7 @@ from .git import Git, Source
 from .packages import PackageFile, Resolution, lock_text, tomllib, with_hash
 from .platform import Platform
 from .sources import Fetcher
-from .store import FetchError, Store, blob, sha256_of
+from .store import FetchError, Store, blob, folder_in, sha256_of
 
 MOST_SHOWN = 8  # addresses in one line
 MOST_ROUNDS = 4  # packages that are built to build packages
@@ -306,8 +307,7 @@ def for_controller(platform: Platform, archives: t.Iterable[str], store: Store) 
 def _script(store: Store, name: str, text: str) -> dict[str, t.Any]:
     """Write a program into the bundle; the manifest's item."""
     place = os.path.join(store.folder, name)
-    with open(place, "w", encoding="utf-8") as stream:
-        stream.write(text)
+    write_atomically(place, text)
     return manifest.item("script", name, "written here", sha256_of(place), os.path.getsize(place), name)
 
 
@@ -318,10 +318,9 @@ def locks(listing: Listing, folder: str) -> list[dict[str, t.Any]]:
         if not environment.lock:
             continue
         text, path = lock_text(files, environment.options), f"locks/{environment.platform.name}/{environment.lock}"
+        folder_in(folder, *os.path.dirname(path).split("/"))
         place = os.path.join(folder, path)
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(place, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        write_atomically(place, text)
         sha256, size = sha256_of(place), os.path.getsize(place)
         platforms = [environment.platform.name]
         found.append(manifest.item("lock", environment.lock, "resolved here", sha256, size, path, platforms=platforms))

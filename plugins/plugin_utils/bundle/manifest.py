@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ...module_utils.install.bundle_images import DIGEST
+from ...module_utils.install.venv import write_atomically
 from ..description.findings import Finding
 from .platform import MACHINES, Platform, platform_of
 from .store import sha256_of
@@ -87,9 +88,7 @@ def _write(path: str, text: str) -> bool:
                 return False
     except OSError:
         pass
-    with open(path + ".new", "w", encoding="utf-8") as stream:
-        stream.write(text)
-    os.replace(path + ".new", path)
+    write_atomically(path, text)
     return True
 
 

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 
+from ...module_utils.install.venv import write_atomically
 from ...module_utils.tools.runner import execute
 from .manifest import SIGNATURE, SUMS, BundleError
 
@@ -39,32 +40,25 @@ def exists(folder: str, kind: Kind = GNUPG) -> bool:
 
 def sign(folder: str, key: str) -> None:
     """Sign with the secret key ``key`` (id, fingerprint or address) of this user; raises ``BundleError``."""
-    new = os.path.join(folder, SIGNATURE + ".new")
-    argv = ["gpg", "--batch", "--yes", "--armor", "--local-user", key, "--output", new, "--detach-sign"]
-    _run([*argv, os.path.join(folder, SUMS)], f"check the key (gpg --list-secret-keys) and {GNUPG.sign}")
-    os.replace(new, os.path.join(folder, SIGNATURE))
+    argv = ["gpg", "--batch", "--armor", "--local-user", key, "--detach-sign", "--output"]
+    _signed(folder, GNUPG, argv, [os.path.join(folder, SUMS)], "check the key (gpg --list-secret-keys) and")
 
 
 def sign_minisign(folder: str, key: str) -> None:
     """Sign with the file of a secret key of minisign that has no password; raises ``BundleError``."""
-    new = os.path.join(folder, MINISIGN.file + ".new")
-    argv = [
-        "minisign",
-        "-S",
-        "-q",
-        "-s",
-        os.path.abspath(os.path.expanduser(key)),
-        "-x",
-        new,
-        "-m",
-        os.path.join(folder, SUMS),
-    ]
+    argv = ["minisign", "-S", "-q", "-s", os.path.abspath(os.path.expanduser(key)), "-x"]
     # Without a terminal minisign reads a password from its input, and there is none.
-    _run(
-        argv,
-        f"check {MINISIGN.sign}, the file of a secret key that needs no password (minisign -G -W, or -C -W for one that has)",
-    )
-    os.replace(new, os.path.join(folder, MINISIGN.file))
+    fix = "let minisign -G -W make a secret key that needs no password, or -C -W change one that has, and check"
+    _signed(folder, MINISIGN, argv, ["-m", os.path.join(folder, SUMS)], fix)
+
+
+def _signed(folder: str, kind: Kind, argv: list[str], more: list[str], fix: str) -> None:
+    """Let the program write the signature into a folder of this user: it would follow a link that another user has put into that of the bundle."""
+    with tempfile.TemporaryDirectory() as own:
+        new = os.path.join(own, kind.file)
+        _run([*argv, new, *more], f"{fix} {kind.sign}")
+        with open(new, encoding="ascii") as stream:
+            write_atomically(os.path.join(folder, kind.file), stream.read())
 
 
 def verify(folder: str, keyring: str) -> str:

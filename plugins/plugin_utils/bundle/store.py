@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
+import stat
 import time
 import typing as t
 from http.client import HTTPException
@@ -18,6 +20,7 @@ from ansible.module_utils.urls import open_url
 
 from ...module_utils.install.index_credentials import without_credentials
 from ...module_utils.tools.bounded_copy import Endless, bounded_copy
+from ...module_utils.tools.served import Served
 from ...module_utils.tools.text import one_line
 
 ATTEMPTS = 5
@@ -42,6 +45,33 @@ def sha256_of(path: str) -> str:
         while chunk := stream.read(CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def folder_in(folder: str, *names: str) -> str:
+    """Make a folder of a bundle, with those between; its path. Raises ``FetchError`` for a link: files behind it are none of the bundle's."""
+    os.makedirs(folder, exist_ok=True)
+    for name in names:
+        folder = os.path.join(folder, name)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder)
+        if os.path.islink(folder) or not os.path.isdir(folder):
+            raise FetchError(
+                f"{folder} is no folder, or a link to one: files elsewhere would be replaced. Fix: find out who wrote to {os.path.dirname(folder)}, "
+                "and remove it"
+            )
+    return folder
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def require_own(path: str) -> None:
+    """Remove what is in the place of a file that was begun, and is not a file of this user: a link, a pipe, a file that another user can change."""
+    with contextlib.suppress(FileNotFoundError):
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1 or status.st_uid != os.geteuid():
+            os.unlink(path)
 
 
 def length(path: str) -> int:
@@ -71,8 +101,9 @@ class Store:
         """Fetch a file unless it is there; its SHA-256 and size in bytes. Raises ``FetchError``."""
         if self.has(name, sha256, size):
             return sha256, os.path.getsize(self.place(name, sha256))
-        part = os.path.join(self.folder, "incomplete", hashlib.sha256(f"{address} {sha256}".encode()).hexdigest())
-        os.makedirs(os.path.dirname(part), exist_ok=True)
+        name_of_part = hashlib.sha256(f"{address} {sha256}".encode()).hexdigest()
+        part = os.path.join(folder_in(self.folder, "incomplete"), name_of_part)
+        require_own(part)
         before = length(part)
         most = MOST if size is None else size
         self._download(address, part, most)
@@ -97,7 +128,7 @@ class Store:
 
     def _keep(self, part: str, name: str, sha256: str) -> tuple[str, int]:
         size, path = os.path.getsize(part), os.path.join(self.folder, blob(sha256, name))
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        folder_in(self.folder, *os.path.dirname(blob(sha256, name)).split("/"))
         os.replace(part, path)
         os.chmod(path, 0o644)
         return sha256, size
@@ -147,10 +178,10 @@ class Store:
         start = length(part)
         headers = {"Range": f"bytes={start}-"} if start else {}
         headers["Accept-Encoding"] = "identity"
-        with open_url(address, headers=headers, timeout=TIMEOUT, decompress=False) as answer:
-            partial = answer.getcode() == 206
-            expected = answer.headers.get("Content-Length")
-            with open(part, "ab" if partial else "wb") as stream:
+        with Served(lambda: open_url(address, headers=headers, timeout=TIMEOUT, decompress=False)) as answer:
+            partial = answer.head.getcode() == 206
+            expected = answer.head.headers.get("Content-Length")
+            with open(part, "ab" if partial else "wb", opener=_no_link) as stream:
                 bounded_copy(answer, stream, most - (start if partial else 0))
         if expected and length(part) != int(expected) + (start if partial else 0):
             raise EOFError("the connection ended early")
