@@ -82,6 +82,12 @@ def test_endless_output_is_bounded(monkeypatch):
     assert "printed more than 1 MiB" in output.stderr
 
 
+def test_a_command_writes_no_larger_file_than_it_may(tmp_path):
+    argv = ["sh", "-c", "sleep 0.2; head -c 100000 /dev/zero > large; head -c 500 /dev/zero > small"]
+    runner.execute(argv, LIMIT, runner.environment(), cwd=str(tmp_path), largest=1000)
+    assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == {"large": 1000, "small": 500}
+
+
 def test_streams_of_a_command_can_come_as_one_text_in_their_order():
     code = "import os; [os.write(n, b'%d ' % i) for i, n in enumerate((1, 2, 1, 2))]"
     output = runner.execute(python(code), LIMIT, {"ONLY": "this"}, cwd="/", merged=True)

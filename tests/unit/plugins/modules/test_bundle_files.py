@@ -16,6 +16,7 @@ import threading
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.install import bundle_files
+from ansible_collections.ascend.inference.plugins.module_utils.tools import served
 
 
 def announced(content):
@@ -229,6 +230,25 @@ def test_a_server_that_never_ends_is_given_up_and_nothing_stays(tmp_path, run_mo
     monkeypatch.setattr(Silent, "do_GET", endless.do_GET)
     found = run_module("bundle_files", **rack[2])
     assert found["failed"] and "more than the expected 1048576 bytes" in found["msg"], found["msg"]
+
+
+@pytest.mark.parametrize("kind", ["dripping", "continued"])
+def test_a_head_without_an_end_is_given_up(tmp_path, run_module, rack, monkeypatch, odd_server, kind):
+    monkeypatch.setattr(served, "HEAD", 0.3)
+    odd_server.serve = getattr(odd_server, kind)
+    found = run_module("bundle_files", **{**rack[2], "url": odd_server.url})
+    assert found["failed"] and re.search("the head of the answer was not whole.*bundle_server", found["msg"]), found
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_link_in_the_place_of_a_file_that_is_written_is_not_followed(tmp_path, run_module):
+    directory, precious = tmp_path / "cache", tmp_path / "precious"
+    directory.mkdir()
+    precious.write_text("mine")
+    (directory / "a.whl.ascend-inference-new").symlink_to(precious)
+    sent = archive(tmp_path / "sent.tar", {"a.whl": b"first", "b.whl": b"second"})
+    assert run_module("bundle_files", directory=str(directory), files=FILES, archive=sent)["changed"]
+    assert precious.read_text() == "mine" and not (directory / "a.whl").is_symlink()
 
 
 def test_a_chunk_of_a_size_below_zero_is_no_traceback(run_module, rack, monkeypatch):

@@ -11,6 +11,7 @@ import os
 import threading
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.tools import served
 
 BODY = b"#!/bin/bash\n" * 1000
 NAME = "Ascend-cann-toolkit_9.1.0_linux-aarch64.run"
@@ -69,6 +70,15 @@ def test_a_server_that_never_ends_is_given_up(mirror, run_module, monkeypatch, e
     monkeypatch.setattr(handler, "do_GET", endless.do_GET)
     found = refused(run_module("cann_download", max_mib=1, **options), folder)
     assert f"/a/{NAME}: more than the expected 1048576 bytes were sent" in found and "cann_download_max_mib" in found
+
+
+@pytest.mark.parametrize("kind", ["dripping", "continued"])
+def test_a_head_without_an_end_is_given_up(mirror, run_module, monkeypatch, odd_server, kind):
+    _handler, folder, options = mirror
+    monkeypatch.setattr(served, "HEAD", 0.3)
+    odd_server.serve = getattr(odd_server, kind)
+    found = refused(run_module("cann_download", **dict(options, url=odd_server.url)), folder)
+    assert "the head of the answer was not whole" in found
 
 
 def test_a_package_that_is_announced_as_too_large_is_not_begun(mirror, run_module):

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import pathlib
+import sys
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import Output, ToolMissing
@@ -256,6 +257,44 @@ def test_a_truncated_layer_is_fetched_again(skopeo, tmp_path):
     (tmp_path / images.BLOBS / digest(b"base")[7:]).write_bytes(b"b")
     bundled(skopeo, tmp_path, NAME)
     assert skopeo.copied[2:] == [digest(b"base")] and verify(str(tmp_path), read(str(tmp_path))) == []
+
+
+def test_a_layer_larger_than_the_manifest_says_ends_skopeo(skopeo, tmp_path, monkeypatch):
+    """A registry may send without an end; skopeo compares sizes when it has everything."""
+    skopeo.image("v0.23.0-a3", [b"base" * 2**20])
+    image, program = found(skopeo), tmp_path / "bin" / "skopeo"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nfolder = sys.argv[sys.argv.index('--dest-shared-blob-dir') + 1] + '/sha256/'\n"
+        "with open(folder + 'oci-put-blob1', 'wb') as stream:\n"
+        "    for _number in range(64):\n        stream.write(bytes(2**20))\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    sizes = []
+
+    class Watched(images.Registry):
+        def copy(self, image, folder, blobs):
+            try:
+                super().copy(image, folder, blobs)
+            finally:
+                sizes.extend(path.stat().st_size for path in pathlib.Path(blobs).rglob("oci-put*"))
+
+    with pytest.raises(FetchError, match="cannot be fetched.*File too large"):
+        images.fetch(image, Watched(), Store(str(tmp_path / "bundle")))
+    assert sizes == [4 * 2**20]
+    assert not [path.name for path in (tmp_path / "bundle").rglob("oci-put*")]
+
+
+def test_the_index_is_written_into_no_file_of_others(skopeo, tmp_path):
+    skopeo.image("v0.23.0-a3", [b"base"])
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (tmp_path / "b" / "images").mkdir(parents=True)
+    for name in ("index.json", "index.json.new", "oci-layout.new"):
+        (tmp_path / "b" / "images" / name).symlink_to(precious)
+    bundled(skopeo, tmp_path / "b", NAME)
+    assert precious.read_text() == "mine" and verify(str(tmp_path / "b"), read(str(tmp_path / "b"))) == []
 
 
 def test_layers_of_an_older_bundle_are_left_out(skopeo, tmp_path):

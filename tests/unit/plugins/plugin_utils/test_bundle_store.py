@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import http.server
 import json
+import os
 import shutil
 import subprocess
 import sys
 import threading
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.tools import served
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import make, signature, store
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import (
     MANIFEST,
@@ -123,6 +125,44 @@ def test_a_server_that_never_ends_is_given_up_at_once_and_nothing_stays(index, t
     with pytest.raises(store.FetchError, match=f"x.whl: more than the expected {size or 2**20} bytes were sent.*Fix:"):
         store.Store(str(tmp_path)).get("x.whl", address, SHA, size)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()] and endless.asked == 1
+
+
+@pytest.mark.parametrize("kind", ["dripping", "continued"])
+def test_a_head_without_an_end_is_given_up_at_once(tmp_path, monkeypatch, odd_server, kind):
+    monkeypatch.setattr(served, "HEAD", 0.3)
+    odd_server.serve = getattr(odd_server, kind)
+    with pytest.raises(store.FetchError, match="health: the head of the answer was not whole.*Fix:"):
+        store.Store(str(tmp_path)).get("x.whl", odd_server.url, SHA)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()] and odd_server.asked == 1
+
+
+@pytest.mark.parametrize("local", [False, True])
+@pytest.mark.parametrize("kind", ["symbolic", "hard", "pipe"])
+def test_nothing_is_written_into_files_of_others(index, tmp_path, kind, local):
+    _handler, address = index
+    precious, body = tmp_path / "precious", tmp_path / "body"
+    precious.write_text("mine")
+    body.write_bytes(BODY)
+    source = str(body) if local else address
+    part = tmp_path / "b" / "incomplete" / hashlib.sha256(f"{source} {SHA}".encode()).hexdigest()
+    part.parent.mkdir(parents=True)
+    make = {"symbolic": part.symlink_to, "hard": part.hardlink_to, "pipe": lambda _target: os.mkfifo(part)}
+    make[kind](precious)
+    assert store.Store(str(tmp_path / "b")).get("x.whl", source, SHA) == (SHA, len(BODY))
+    assert precious.read_text() == "mine"
+    kept = tmp_path / "b" / store.blob(SHA, "x.whl")
+    assert kept.read_bytes() == BODY and kept.is_file() and not kept.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["incomplete", "blobs", f"blobs/{SHA}"])
+def test_a_folder_behind_a_link_is_not_of_the_bundle(index, tmp_path, name):
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "b" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(store.FetchError, match=f"{name} is no folder, or a link to one.*Fix:"):
+        store.Store(str(tmp_path / "b")).get("x.whl", index[1], SHA)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -301,6 +341,27 @@ def test_only_the_signature_of_a_known_key_is_accepted(bundle, keys):
         signature.verify(str(folder), keys[0])
     with pytest.raises(BundleError, match="check the key"):
         signature.sign(str(folder), "nobody")
+
+
+def test_a_signature_is_written_into_no_file_of_others(bundle, keys, tmp_path):
+    folder, precious = bundle[0], tmp_path / "precious"
+    precious.write_text("mine")
+    for name in ("SHA256SUMS.asc", "SHA256SUMS.asc.new"):
+        (folder / name).symlink_to(precious)
+    signature.sign(str(folder), "us")
+    assert signature.verify(str(folder), keys[0]) and precious.read_text() == "mine"
+
+
+def test_a_manifest_is_written_into_no_file_of_others(bundle, tmp_path):
+    folder, precious = bundle[0], tmp_path / "precious"
+    precious.write_text("mine")
+    for name in (MANIFEST, SUMS):
+        (folder / f"{name}.new").symlink_to(precious)
+        (folder / name).unlink()
+        (folder / name).symlink_to(precious)
+    data = manifest({}, [item("wheel", "x.whl", "https://x", SHA, len(BODY), store.blob(SHA, "x.whl"))], [A3])
+    assert write(str(folder), data) and precious.read_text() == "mine"
+    assert read(str(folder)) == data
 
 
 @pytest.mark.parametrize(
