@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -54,6 +55,7 @@ class Deployment:
 
     def __init__(self, folder: pathlib.Path, packages_too: bool = True) -> None:
         self.folder, self.root, self.tree = folder, folder / "root", TREE
+        self.numbers = itertools.count()  # of runs
         self.directory = self.root / "deployments/inference"
         host = ascend_cluster.cluster(str(folder), hosts=1, devices=2, driver="25.5.1", engine={"release": ""})["node0"]
         # There is no driver on this machine, and its folder could not be elsewhere: the toolkit brings the driver's library.
@@ -155,7 +157,14 @@ class Deployment:
 
     def play(self, playbook: str, stage: str = "", step: str = "", **variables: t.Any) -> Run:
         """Run a playbook; ``stage`` and ``step`` say where it is killed, see ``interrupt/``."""
-        records = {name: self.folder / f"{name}.txt" for name in ("stages", "steps")}
+        return self.begin(playbook, stage, step, **variables)()
+
+    def begin(
+        self, playbook: str, stage: str = "", step: str = "", signalled: str = "SIGKILL", **variables: t.Any
+    ) -> t.Callable[[], Run]:
+        """Start a playbook; what is returned waits for its end, and lets it go on if ``signalled`` (SIGSTOP) holds it."""
+        name = f"{next(self.numbers)}-"
+        records = {kind: self.folder / f"{name}{kind}.txt" for kind in ("stages", "steps")}
         for path in records.values():
             path.write_text("", encoding="utf-8")
         environment = {
@@ -176,6 +185,7 @@ class Deployment:
             "INTERRUPT_STEPS": str(records["steps"]),
             "INTERRUPT_STAGE": stage,
             "INTERRUPT_STEP": step,
+            "INTERRUPT_SIGNAL": signalled,
         }
         argv = [
             str(PROGRAM),
@@ -185,13 +195,22 @@ class Deployment:
             json.dumps(variables),
             f"ascend.inference.{playbook}",
         ]
-        with (self.folder / "output.txt").open("w+", encoding="utf-8") as output:
+        output = self.folder / f"{name}output.txt"
+        with output.open("w", encoding="utf-8") as stream:
             process = subprocess.Popen(
-                argv, env=environment, cwd=self.folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                argv, env=environment, cwd=self.folder, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
             )
-            code = process.wait()
-            text = (self.folder / "output.txt").read_text(encoding="utf-8")
-        return Run(code, text, *(path.read_text(encoding="utf-8").splitlines() for path in records.values()))
+        if signalled == "SIGSTOP":
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+        def end() -> Run:
+            if signalled == "SIGSTOP":
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGCONT)
+            texts = [process.wait(), output.read_text(encoding="utf-8")]
+            return Run(*texts, *(path.read_text(encoding="utf-8").splitlines() for path in records.values()))
+
+        return end
 
     def processes(self) -> list[int]:
         """Processes of the services."""

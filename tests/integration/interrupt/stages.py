@@ -4,7 +4,7 @@
 """A callback that notes the stages of a run, and kills the controller with its process group where one begins.
 
 A stage is ``PLAY | ROLE | TASK`` of a task that starts. INTERRUPT_STAGES is the file of notes, INTERRUPT_STAGE the stage at which to kill, when it
-begins for the INTERRUPT_TIME-th time (the first by default).
+begins for the INTERRUPT_TIME-th time (the first by default). INTERRUPT_SIGNAL is another signal than SIGKILL: SIGSTOP holds the run there.
 """
 
 from __future__ import annotations
@@ -46,4 +46,4 @@ class CallbackModule(CallbackBase):
             notes.write(stage + "\n")
         self.left -= stage == os.environ.get("INTERRUPT_STAGE")
         if not self.left:
-            os.killpg(os.getpgid(0), signal.SIGKILL)
+            os.killpg(os.getpgid(0), signal.Signals[os.environ.get("INTERRUPT_SIGNAL", "SIGKILL")])
