@@ -60,7 +60,6 @@ backup:
 
 import json
 import os
-import shutil
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -75,11 +74,16 @@ ARGUMENTS = {
 }
 
 
-def replace(place, text):
-    """Back up the old file and write the new one with its mode; returns the path of the backup."""
-    backup = model.backup_path(place)
-    shutil.copy2(place, backup)
-    write_atomically(place, text, os.stat(place).st_mode & 0o777)
+def replace(place, before, text):
+    """Back up the old file and write the new one with its mode; returns the path of the backup.
+
+    Who made the model, or owns its folder, may have put a link there that names a file of root: none is followed.
+    """
+    backup, mode = model.backup_path(place), os.stat(place).st_mode & 0o777
+    with open(backup, "x", encoding="utf-8", newline="") as stream:
+        stream.write(before)
+        os.fchmod(stream.fileno(), mode)
+    write_atomically(place, text, mode)
     return backup
 
 
@@ -87,7 +91,7 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params, place = module.params, os.path.join(module.params["path"], "config.json")
     try:
-        with open(place, encoding="utf-8") as stream:
+        with open(place, encoding="utf-8", newline="") as stream:
             before = stream.read()
         missing = model.missing_weights(params["path"]) if params["weights"] else []
         if missing:
@@ -97,7 +101,7 @@ def main():
         quantized = model.is_quantized(params["path"])
         config, notices = model.repaired(json.loads(before), quantized, params["repairs"])
         after = json.dumps(config, indent=2, ensure_ascii=False) + "\n" if notices else before
-        backup = replace(place, after) if notices and not module.check_mode else ""
+        backup = replace(place, before, after) if notices and not module.check_mode else ""
     except (OSError, ValueError, AttributeError) as error:
         module.fail_json(msg=visible(f"{place} cannot be read or written: {error}"))
     for notice in notices:

@@ -85,7 +85,8 @@ def main():
         if not absent:
             own_folder.require_own(path)
         if not module.check_mode:
-            own_folder.end(path) if absent else own_folder.begin(path)
+            # An archive may bring programs that run with the rights of their owner: nobody else reaches them before they are judged.
+            own_folder.end(path) if absent else own_folder.begin(path, 0o700)
     except (own_folder.Foreign, OSError) as error:
         module.fail_json(msg=visible(str(error)))
     module.exit_json(changed=changed, content=os.path.join(path, own_folder.CONTENT))

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 import subprocess
 
 import pytest
@@ -60,6 +62,26 @@ def test_archive_repaired_once_and_kept(tmp_path, origin):
     archive.unlink()
     done = play(tmp_path, "model", facts=False, **variables)
     assert (done.code, done.changed) == (0, 0), done.output
+
+
+def test_an_archive_brings_no_rights_and_replaces_no_file_of_root(tmp_path, origin):
+    """Its author decides about owners, modes and links; root unpacks it."""
+    victim, archive, place = tmp_path / "victim", tmp_path / "qwen.tar", tmp_path / "models" / "qwen"
+    (origin / ".config.json.before-repair").symlink_to(victim)
+    (origin / "shell").write_text("#!/bin/sh\n")
+    (origin / "shell").chmod(0o6755)
+    (origin / "one.safetensors").chmod(0o666)
+    (origin / "open").mkdir()
+    (origin / "open").chmod(0o2777)
+    owner = ["--owner=1234", "--group=1234"]
+    subprocess.run(["tar", *owner, "-C", str(tmp_path / "origin"), "-cf", str(archive), "qwen"], check=True)
+    more = {"model_source": "archive", "model_origin": str(archive), "model_repair": True}
+    done = play(tmp_path, "model", facts=False, model_path=str(place), **more)
+    assert done.code == 0, done.output
+    assert not victim.exists() and json.loads((place / ".config.json.before-repair-1").read_text()) == CONFIG
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (place, *place.iterdir()) if not path.is_symlink()}
+    assert (modes["qwen"], modes["shell"], modes["one.safetensors"], modes["open"]) == (0o755, 0o755, 0o644, 0o755)
+    assert {path.lstat().st_uid for path in (place, *place.iterdir())} == {os.geteuid()}
 
 
 def test_archive_without_all_weights_never_becomes_the_model(tmp_path, origin):

@@ -81,6 +81,6 @@ def backup_path(path):
     number = 0
     while True:
         candidate = os.path.join(folder, f".{name}.before-repair{'-' + str(number) if number else ''}")
-        if not os.path.exists(candidate):
+        if not os.path.lexists(candidate):
             return candidate
         number += 1
