@@ -65,6 +65,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.host import model_config as model
 from ..module_utils.install.venv import write_atomically
+from ..module_utils.tools import foreign_json
 from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
@@ -91,15 +92,14 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params, place = module.params, os.path.join(module.params["path"], "config.json")
     try:
-        with open(place, encoding="utf-8", newline="") as stream:
-            before = stream.read()
+        before = foreign_json.text_of(place)
         missing = model.missing_weights(params["path"]) if params["weights"] else []
         if missing:
             module.fail_json(
                 msg=visible("The model in {} is incomplete: {}.".format(params["path"], "; ".join(missing)))
             )
         quantized = model.is_quantized(params["path"])
-        config, notices = model.repaired(json.loads(before), quantized, params["repairs"])
+        config, notices = model.repaired(foreign_json.loads(before), quantized, params["repairs"])
         after = json.dumps(config, indent=2, ensure_ascii=False) + "\n" if notices else before
         backup = replace(place, before, after) if notices and not module.check_mode else ""
     except (OSError, ValueError, AttributeError) as error:

@@ -10,6 +10,7 @@ import math
 
 from . import foreign_file
 
+MOST = 64 * 2**20  # bytes of a file; the longest real one, an index of weights, has some 10 MiB
 LARGEST = 1e15  # of a number; a larger one is none that a service counts, and may be more than a float can hold
 
 
@@ -23,8 +24,16 @@ def loads(text):
 
 def load(path):
     """The value in a file of a model, or of what a link in its place names; OSError also if that is no regular file."""
+    return loads(text_of(path))
+
+
+def text_of(path):
+    """The text of such a file. A sparse one may have a size that no memory holds."""
     with foreign_file.opened(path, follow=True) as stream:
-        return loads(stream.read().decode("utf-8"))
+        content = stream.read(MOST + 1)
+    if len(content) > MOST:
+        raise ValueError(f"more than {MOST} bytes")
+    return content.decode("utf-8")
 
 
 def number(value):

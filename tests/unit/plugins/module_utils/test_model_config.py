@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.host import model_config as model
+from ansible_collections.ascend.inference.plugins.module_utils.tools import foreign_json
 
 PLAIN = {"hidden_size": 3584, "num_attention_heads": 28, "torch_dtype": "float16"}
 
@@ -72,3 +74,48 @@ def test_backups_never_replace_each_other(tmp_path):
         open(names[-1], "w").close()
     assert len(set(names)) == 3
     assert all(name.startswith(str(tmp_path / ".config.json.before-repair")) for name in names)
+
+
+MODEL = {**PLAIN, "architectures": ["Qwen2ForCausalLM"]}
+
+
+def repair(run_module, folder):
+    return run_module("model_config", path=str(folder), repairs=["head_dim"])
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_backup_is_written_through_no_link(tmp_path, run_module, there):
+    """Who made the model may have put one there, to a file that exists or that root would make."""
+    model_folder, victim = tmp_path / "model", tmp_path / "victim"
+    model_folder.mkdir()
+    (model_folder / "config.json").write_text(json.dumps(MODEL))
+    (model_folder / ".config.json.before-repair").symlink_to(victim)
+    if there:
+        victim.write_text("mine")
+    found = repair(run_module, model_folder)
+    assert found["changed"] and found["backup"].endswith("config.json.before-repair-1"), found
+    assert json.loads((model_folder / ".config.json.before-repair-1").read_text()) == MODEL
+    assert victim.exists() == there and (not there or victim.read_text() == "mine")
+
+
+def test_a_backup_has_the_mode_and_the_bytes_of_the_original(tmp_path, run_module):
+    (tmp_path / "config.json").write_bytes(json.dumps(MODEL, indent=1).replace("\n", "\r\n").encode())
+    (tmp_path / "config.json").chmod(0o640)
+    before = (tmp_path / "config.json").read_bytes()
+    backup = tmp_path / ".config.json.before-repair"
+    assert repair(run_module, tmp_path)["backup"] == str(backup)
+    assert backup.read_bytes() == before and backup.stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "config.json").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("kind", ["pipe", "sparse"])
+def test_no_file_of_the_model_holds_root_up(tmp_path, run_module, monkeypatch, kind):
+    place = tmp_path / "config.json"
+    if kind == "pipe":
+        os.mkfifo(str(place))
+    else:
+        monkeypatch.setattr(foreign_json, "MOST", 2**20)
+        with open(str(place), "wb") as stream:
+            stream.truncate(2**43)
+    found = repair(run_module, tmp_path)
+    assert found["failed"] and "cannot be read or written" in found["msg"]
