@@ -18,8 +18,11 @@ import shutil
 import stat
 import tempfile
 
+from ..files import tree
 from ..tools.runner import execute
 
+MOST = 2**31  # bytes of a file that a build makes; the largest real wheels have less than half of it
+WHEEL = re.compile(r"[\w.]+-[\w.!+]+(?:-[\w.]+){3,4}\.whl", re.ASCII)  # parts of the name become lines of a file of requirements
 MOST_SECONDS = 60  # to make a user
 SETPRIV = "setpriv"  # of util-linux
 NO_WHEEL = re.compile(r"[Bb]ecause ([\w.-]+(?:[=<>!~]+[\w.+!*-]+)?) has no (?:usable )?wheels")
@@ -117,7 +120,7 @@ class Worker:
         return self
 
     def __exit__(self, *unused):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        tree.remove_all(self.folder, quiet=True)
 
     def inside(self, *names):
         """A path in the folder."""
@@ -175,7 +178,10 @@ class Worker:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_uid != self.user.pw_uid:
                 raise Refused(f"{path} of the build is not a file of the user {self.user.pw_name}")
-            return stream.read()
+            content = stream.read(MOST + 1)
+        if len(content) > MOST:  # a sparse file has any size
+            raise Refused(f"{path} of the build has more than {MOST} bytes")
+        return content
 
     def wheels(self, names):
         """{normalised name: path} of the wheels that were built of these distributions; raises ``Refused`` if one is missing."""
@@ -183,7 +189,7 @@ class Worker:
         for folder, _folders, files in os.walk(self.inside("cache")):
             for file in files:
                 name = normal(file.split("-")[0])
-                if file.endswith(".whl") and name in names:
+                if WHEEL.fullmatch(file) and name in names:
                     found[name] = os.path.join(folder, file)
         missing = sorted(set(names) - set(found))
         if missing:
