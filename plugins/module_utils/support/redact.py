@@ -9,13 +9,15 @@ with it the following lines that do not begin like lines of a log, because a pro
 
 from __future__ import annotations
 
+import base64
 import json
 import re
-from typing import Iterable
+from typing import Iterable, Iterator
 from urllib.parse import quote
 
 from .exceptions import LEFT_OUT, Messages
 
+LEAST = 6  # bytes of a known secret that is sought in base64 too: shorter forms are parts of other words
 # Texts of clients and models: fields of requests and answers as JSON, as Python's repr and as text of vLLM's request logger (0.9 to 0.32:
 # "prompt: '...'", "params: SamplingParams(...)", "JSON body: {...}", "output: '...'"), its dumps after a failed step, tracebacks of pydantic.
 _FIELDS = (
@@ -40,13 +42,16 @@ _BETWEEN = r"""\\*["']?(?:\s*[:=：]\s*|\s*,\s*(?=b?["'])|\s+(?:(?:is|was)\s+)?)
 _VALUE = rf"""{_BETWEEN}(?:\[[^\]]*\]?|{_QUOTED}|{_LAST})"""
 _KEYS = (
     "api[_-]?key|access[_-]?key|secret|password|passwd|passphrase|private[_-]?key|auth[_-]?token|access[_-]?token|hf[_-]?token|basic[_-]?auth"
-    "|(?:account|encryption|license|master|shared|signing|subscription)[_-]?key|requirepass|masterauth|密码|口令|密钥|令牌"
+    "|(?:account|auth|client|consumer|encryption|hmac|license|master|service|session|shared|signing|storage|subscription)[_-]?key"
+    "|requirepass|masterauth|密码|口令|密钥|令牌"
 )
-# Names that end so; but for tokens of a vocabulary.
+# Names that end so; but for tokens of a vocabulary. Those of the environment have capitals: forward_pass is no secret.
 _ENDS = "authorization|cookie|signature|token"
+_ENVIRONMENT = "(?-i:[A-Z0-9_]+_(?:AK|CREDENTIALS?|KEY|PASS|SK)|SSHPASS)"
 _VOCABULARY = "(?:[\\w-]*[_-])?(?:audio|bos|cls|eos|first|image|last|mask|new|next|output|pad|per|prompt|sep|special|stop|unk|video)[_-]token(?![\\w-])"
 _NAMED = re.compile(
-    rf"""(?<![\w-])(?!{_VOCABULARY})(?=[\w-]*?(?:{_KEYS})|[\w-]*(?:{_ENDS})(?![\w-])|(?-i:[A-Z0-9_]+_KEY)(?![\w-]))(?=([\w-]+))\1{_VALUE}""",
+    rf"""(?<![\w-])(?!{_VOCABULARY})(?=[\w-]*?(?:{_KEYS})|[\w-]*(?:{_ENDS})(?![\w-])"""
+    rf"""|[\w-]*[_-]pwd(?![\w-])|{_ENVIRONMENT}(?![\w-]))(?=([\w-]+))\1{_VALUE}""",
     re.IGNORECASE,
 )
 # A header has words, commas and quotes of its own, so the rest of the line is its value, but for one in quotes.
@@ -119,15 +124,23 @@ def _begins(line: str, begin: str) -> bool:
     return not same and bool(_BEGIN.match(line[_process_of(line) :]))
 
 
+def _forms(secret: str) -> Iterator[str]:
+    """A known secret as programs write it: in a URL, in JSON, in base64 and in hexadecimal numbers."""
+    yield from (secret, json.dumps(secret)[1:-1])
+    for form in (quote(secret, safe=""), quote(secret)):
+        yield from (form, re.sub("%[0-9A-F]{2}", lambda found: found.group().lower(), form))
+    data = secret.encode("utf-8")
+    if len(data) >= LEAST:
+        yield from (base64.b64encode(data).decode("ascii").rstrip("="), data.hex())
+
+
 class Redactor:
     """Removes known values and everything that looks like a secret or like a text of a client. Counts what it left out."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         plain = {part for secret in secrets for part in [secret, *secret.split()] if part}
-        known = {
-            form for part in plain for form in (part, quote(part, safe=""), json.dumps(part)[1:-1])
-        }  # as in a URL, and in JSON
-        self.known = sorted(known, key=len, reverse=True)  # longer ones first: one may be part of another
+        # Longer ones first: one may be part of another.
+        self.known = sorted({form for part in plain for form in _forms(part)}, key=len, reverse=True)
         self.counts = {"secrets": 0, "texts": 0}
 
     def lines(self, lines: Iterable[str], cut: bool = False) -> list[str]:

@@ -154,6 +154,14 @@ FORMS = [
     r"license key=X",
     r"AccountKey=X;",
     r"ak=x sk=X",
+    r"MYSQL_PWD=X",
+    r"ldap_pwd: X",
+    r"DB_PASS=X",
+    r"SSHPASS=X",
+    r"environ({'OBS_AK': 'a', 'OBS_SK': 'X'})",
+    r"X-Auth-Key: X",
+    r"storage_key=X",
+    r"GIT_CREDENTIALS=X",
     r"密码：X",
     r"token：X",
 ]
@@ -173,6 +181,19 @@ def test_a_known_secret_is_found_as_a_url_and_as_json_write_it():
         f"INFO {LEFT_OUT} there",
         f"INFO {LEFT_OUT} here",
     ]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "pa%22ss%2fword%2b%25",
+        "pa%22ss/word%2B%25",
+        base64.b64encode(b'pa"ss/word+%').decode(),
+        b'pa"ss/word+%'.hex(),
+    ],
+)
+def test_a_known_secret_is_found_as_other_programs_write_it(form):
+    assert Redactor(['pa"ss/word+%']).lines([f"INFO {form} there"]) == [f"INFO {LEFT_OUT} there"]
 
 
 SOUND = [
@@ -211,6 +232,7 @@ SOUND = [
     "INFO forward pass 12 of root@10.0.0.1, image quay.io/x/y@sha256:0123, passes: 3",
     "INFO compile pass took 12 s, is a ? b HTTP/1.1",
     "INFO input: 5, output: 7",
+    "INFO forward_pass: 12.5 ms, cache_key=17, HCCL_ALGO=level0, is_first_pass=True",
     "(EngineCore_DP0 pid=7) ERROR 11-22 10:00:00 [core.py:1] EngineCore failed",
     "INFO key qwen@pcp0@"
     + "0123456789abcdef" * 4
