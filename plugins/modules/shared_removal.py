@@ -57,7 +57,7 @@ kept:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files.system_folders import refusal
+from ..module_utils.files.system_folders import is_no_data, refusal
 from ..module_utils.install.shared_removal import decide, remove
 from ..module_utils.tools.text import visible
 
@@ -71,7 +71,7 @@ ARGUMENTS = {
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     root, model = module.params["root"].rstrip("/") or "/", module.params["model"].rstrip("/")
-    problem = refusal(root) or (refusal(model) if model else "")
+    problem = refusal(root) or (refusal(model, is_no_data) if model else "")
     if problem:
         module.fail_json(msg=visible(problem))
     try:

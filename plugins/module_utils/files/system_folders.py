@@ -69,9 +69,9 @@ def is_system_folder(path, within=WITHIN):
     return (path + "/").startswith(tuple(name + "/" for name in WHOLLY)) and not path.startswith(within)
 
 
-def is_read_folder(path):
-    """Whether services may read all of ``path``, as a model."""
-    return not is_system_folder(path, (*WITHIN, *READ_WITHIN))
+def is_no_data(path):
+    """Whether ``path`` is none of the folders of which services may read everything, as a model."""
+    return is_system_folder(path, (*WITHIN, *READ_WITHIN))
 
 
 def holds_the_system(path):
@@ -80,10 +80,10 @@ def holds_the_system(path):
     return path in WHOLLY or path in ITSELF and path not in DATA
 
 
-def refusal(root):
-    """Why ``root`` cannot be the collection's root on this host, links followed; an empty string if it can."""
+def refusal(root, judge=is_system_folder):
+    """Why ``root`` cannot be the collection's root, or its model, on this host, links followed; an empty string if it can."""
     for path in (root, os.path.realpath(root)):
-        if is_system_folder(path):
+        if judge(path):
             name = root if path == root else f"{root} (a link to {path})"
             return (
                 f"{name} is a folder of the system: what the collection makes below it cannot be distinguished from what others "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ....module_utils.files.system_folders import holds_the_system, is_read_folder, is_system_folder
+from ....module_utils.files.system_folders import holds_the_system, is_no_data, is_system_folder
 from ...description.findings import Finding
 from ...description.variables import Description
 from .base import Case, Rules
@@ -43,7 +43,7 @@ def _read(case: Case) -> Folders:
     description = case.context.description
     cache = ("inference_encoder_cache.path", description.encoder_cache.path)
     for place, path in (*models(description), cache):
-        if path.strip("/ ") and not is_read_folder(path):  # MODEL-PATH judges the others
+        if path.strip("/ ") and is_no_data(path):  # MODEL-PATH judges the others
             yield place, path, f"{path} {SYSTEM}"
         elif _has_root(case, path):
             yield place, path, f"{path} {SECRETS}"

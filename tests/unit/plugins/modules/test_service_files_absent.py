@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import tempfile
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.files import mounts, system_folders, tree
@@ -227,6 +228,21 @@ def test_a_model_goes_only_if_it_was_made_here(run_module, tmp_path, mark, gone)
     assert (done["changed"], model.exists()) == (gone, not gone)
     assert (tmp_path / "root").exists() is not gone  # empty folders go
     assert bool(done["kept"]) is not gone
+
+
+@pytest.mark.parametrize("model", ["/home", "/etc/x", "/var/run/x", "/dev/shm"])
+def test_a_folder_of_the_system_is_no_model(run_module, tmp_path, model):
+    done = run_module("shared_removal", check=True, root=str(tmp_path / "root"), model=model)
+    assert done["failed"] and "is a folder of the system" in done["msg"]
+
+
+def test_a_model_in_memory_goes_as_well(run_module, tmp_path):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        model = pathlib.Path(folder) / "tiny"
+        model.mkdir()
+        (model / ".ascend-inference-tiny-1").touch()
+        done = run_module("shared_removal", root=str(tmp_path / "root"), model=str(model))
+        assert done["changed"] and not model.exists(), done
 
 
 def test_a_folder_that_a_killed_run_began_is_no_hindrance(run_module, tmp_path):
