@@ -79,7 +79,9 @@ def test_an_archive_brings_no_rights_and_replaces_no_file_of_root(tmp_path, orig
     done = play(tmp_path, "model", facts=False, model_path=str(place), **more)
     assert done.code == 0, done.output
     assert not victim.exists() and json.loads((place / ".config.json.before-repair-1").read_text()) == CONFIG
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (place, *place.iterdir()) if not path.is_symlink()}
+    modes = {
+        path.name: stat.S_IMODE(path.stat().st_mode) for path in (place, *place.iterdir()) if not path.is_symlink()
+    }
     assert (modes["qwen"], modes["shell"], modes["one.safetensors"], modes["open"]) == (0o755, 0o755, 0o644, 0o755)
     assert {path.lstat().st_uid for path in (place, *place.iterdir())} == {os.geteuid()}
 

@@ -38,14 +38,23 @@ ITSELF = (
         "/usr/local/" + name
         for name in ("bin", "etc", "games", "include", "lib", "man", "sbin", "share", "src", "Ascend")
     ),
-    *(
-        "/var/" + name
-        for name in ("backups", "cache", "lib", "local", "log", "mail", "opt", "spool", "tmp")
-    ),
+    *("/var/" + name for name in ("backups", "cache", "lib", "local", "log", "mail", "opt", "spool", "tmp")),
 )
 # Of ITSELF, the folders that hold files of users and services, and not of the system.
 DATA = (
-    *("/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var/cache", "/var/local", "/var/log", "/var/opt", "/var/tmp"),
+    *(
+        "/home",
+        "/media",
+        "/mnt",
+        "/opt",
+        "/srv",
+        "/tmp",
+        "/var/cache",
+        "/var/local",
+        "/var/log",
+        "/var/opt",
+        "/var/tmp",
+    ),
     *(name for name in ITSELF if name.startswith("/usr/local/")),
 )
 # Below WHOLLY, where files may be that services only read.

@@ -22,7 +22,9 @@ from ..files import tree
 from ..tools.runner import execute
 
 MOST = 2**31  # bytes of a file that a build makes; the largest real wheels have less than half of it
-WHEEL = re.compile(r"[\w.]+-[\w.!+]+(?:-[\w.]+){3,4}\.whl", re.ASCII)  # parts of the name become lines of a file of requirements
+WHEEL = re.compile(
+    r"[\w.]+-[\w.!+]+(?:-[\w.]+){3,4}\.whl", re.ASCII
+)  # parts of the name become lines of a file of requirements
 MOST_SECONDS = 60  # to make a user
 SETPRIV = "setpriv"  # of util-linux
 NO_WHEEL = re.compile(r"[Bb]ecause ([\w.-]+(?:[=<>!~]+[\w.+!*-]+)?) has no (?:usable )?wheels")

@@ -29,7 +29,9 @@ ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}  # names of Go, which im
 LAYOUT, BLOBS = "images", "images/blobs/sha256"
 INSPECT, COPY = 300, 24 * 3600  # seconds
 RETRIES = "3"
-LEAST = 2**20  # bytes that a file of skopeo may have in any case: a manifest in another form is longer than the registry's
+LEAST = (
+    2**20
+)  # bytes that a file of skopeo may have in any case: a manifest in another form is longer than the registry's
 LARGEST = 2**50  # bytes of one layer; what says more is no size
 NETWORK = "check its name, and network, proxy and login (skopeo login) of this machine, then run the playbook again; it goes on with the rest"
 

@@ -65,9 +65,7 @@ def master_service(context: Context, host: Host, number: int = 0) -> Service:
         start=Start(10),
         health=Health(f"{base_url(host.address, metrics)}/health", 120),
         stop=Stop("TERM", 30),
-        container=container(context, host, name, directory)
-        if context.engine.images and context.contained
-        else None,
+        container=container(context, host, name, directory) if context.engine.images and context.contained else None,
     )
 
 

@@ -51,27 +51,35 @@ def _read(case: Case) -> Folders:
 
 def _mounted(case: Case) -> Folders:
     """Further folders of a host that containers get."""
-    for place, path in (*_of_containers(case), *_of_pods(case)):
+    for place, path, name in (*_of_containers(case), *_of_pods(case)):
         if posixpath.basename(path) in SOCKETS:
-            yield place, path, f"{path} is the socket of a container engine, over which a service becomes root"
+            yield place, path, f"{name}: {path} is the socket of a container engine, over which a service becomes root"
         elif holds_the_system(path):
-            yield place, path, f"{path} {SYSTEM}"
+            yield place, path, f"{name}: {path} {SYSTEM}"
         elif _has_root(case, path):
-            yield place, path, f"{path} {SECRETS}"
+            yield place, path, f"{name}: {path} {SECRETS}"
 
 
-def _of_containers(case: Case) -> list[tuple[str, str]]:
+def _of_containers(case: Case) -> list[tuple[str, str, str]]:
+    """Variable, path on the host, and the whole mount."""
     mounts = case.context.description.container.mounts if case.context.contained and not case.in_pods else ()
-    return [(f"inference_container.mounts[{index}]", mount.partition(":")[0]) for index, mount in enumerate(mounts)]
+    return [
+        (f"inference_container.mounts[{index}]", mount.partition(":")[0], f"mount '{mount}'")
+        for index, mount in enumerate(mounts)
+    ]
 
 
-def _of_pods(case: Case) -> list[tuple[str, str]]:
+def _of_pods(case: Case) -> list[tuple[str, str, str]]:
+    """Variable, path on the node, and the volume."""
     settings, model = case.context.description.kubernetes, case.context.description.model.path
     if not case.in_pods:
         return []
     place = "inference_kubernetes.model_path" if settings.model_path else "inference_model.path"
-    mounts = [(f"inference_kubernetes.mounts[{index}]", item.node_path) for index, item in enumerate(settings.mounts)]
-    return [(place, settings.model_root(model)), *mounts]
+    mounts = [
+        (f"inference_kubernetes.mounts[{index}]", item.node_path, f"volume '{item.name}'")
+        for index, item in enumerate(settings.mounts)
+    ]
+    return [(place, settings.model_root(model), f"volume of the model '{model}'"), *mounts]
 
 
 def _has_root(case: Case, path: str) -> bool:

@@ -209,7 +209,7 @@ def mounts(case: Case) -> t.Iterator[Finding]:
 def _own_targets(case: Case) -> dict[str, str]:
     """Target and mount of what the plan mounts itself: before the user's, in each container."""
     more = len(case.context.description.container.mounts)
-    found = [service.container["mounts"] for service in case.services if service.container]
+    found = [service.container.get("mounts", []) for service in case.services if service.container]
     own = {mount for mounts in found for mount in mounts[: len(mounts) - more]}
     return {posixpath.normpath(mount.split(":")[1]): mount for mount in own}
 

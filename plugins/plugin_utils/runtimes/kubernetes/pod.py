@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import typing as t
 from urllib.parse import urlsplit
 

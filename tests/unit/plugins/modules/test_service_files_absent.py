@@ -133,7 +133,20 @@ def test_a_link_to_a_system_folder_is_refused(run_module, tmp_path):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/usr", "/usr/", "//usr/../home", "/home", "/var/lib", "/etc/x", "/etc/prometheus", "/usr/local", "/root", "/var/run/x", "/var/lock"],
+    [
+        "/",
+        "/usr",
+        "/usr/",
+        "//usr/../home",
+        "/home",
+        "/var/lib",
+        "/etc/x",
+        "/etc/prometheus",
+        "/usr/local",
+        "/root",
+        "/var/run/x",
+        "/var/lock",
+    ],
 )
 def test_folders_of_the_system(path):
     assert system_folders.is_system_folder(path)

@@ -13,7 +13,6 @@ import os
 import pathlib
 import stat
 import subprocess
-import sys
 import time
 
 import pytest
@@ -26,9 +25,20 @@ from ansible_collections.ascend.inference.plugins.module_utils.support.redact im
 from ansible_collections.ascend.inference.tests.unit.plugins.modules.test_service_files import call, sample
 
 OTHER = 65534
+PYTHON = "/usr/bin/python3"  # the one that runs the tests may be in a folder of root
 SECONDS = 4
 SECRET = "planted-line-of-root"
-NAMES = ("router.away", "engine-0.digest", "engine-0.log", "engine-0.log.1", "-rf", "ascend", "bench-1", "\x1b[2J", "a\nb")
+NAMES = (
+    "router.away",
+    "engine-0.digest",
+    "engine-0.log",
+    "engine-0.log.1",
+    "-rf",
+    "ascend",
+    "bench-1",
+    "\x1b[2J",
+    "a\nb",
+)
 ATTACK = """
 import contextlib, os, random, sys
 victim, *folders = sys.argv[1:]
@@ -102,7 +112,7 @@ def attacked(victim, folders, seed):
     """The attack goes on within the context."""
     code = ATTACK.replace("NAMES", repr(NAMES))
     other = {"user": OTHER, "group": OTHER, "extra_groups": []} if os.geteuid() == 0 else {}
-    argv = [sys.executable, "-S", "-c", code, str(victim), *map(str, folders)]
+    argv = [PYTHON, "-S", "-c", code, str(victim), *map(str, folders)]
     with subprocess.Popen(argv, env={"SEED": str(seed)}, stderr=subprocess.PIPE, **other) as process:
         try:
             yield process
@@ -115,7 +125,10 @@ def attacked(victim, folders, seed):
 def read_by_root(base, home):
     """What modules read in folders of the user, as text."""
     run, logs = base / "run", base / "logs"
-    found = [decisions.running_digest({"digest_file": str(run / "engine-0.digest")}), *away.read(str(run / "router.away"))]
+    found = [
+        decisions.running_digest({"digest_file": str(run / "engine-0.digest")}),
+        *away.read(str(run / "router.away")),
+    ]
     log = {"kind": "file", "path": str(logs / "engine-0.log"), "unit": ""}
     parts = [gather.service_part({"name": "engine-0", "log": log}, 0, 2**16, Redactor(), None)]
     parts += gather.plog_parts([str(home / "ascend/log")], 0, 2**16, Redactor())
@@ -181,5 +194,6 @@ def test_removal_of_swapped_folders_leads_nowhere_else(base, victim, tmp_path, r
             time.sleep(0.2)
             for _attempt in range(3):
                 run_module("service_files", directory=str(base), name="plan", state="absent")
-    run_module("service_files", directory=str(base), name="plan", state="absent")
+    last = run_module("service_files", directory=str(base), name="plan", state="absent")
+    print(last, sorted(base.rglob("*"))[:50])
     assert state(victim) == before and not pathlib.Path(base).exists()

@@ -727,7 +727,12 @@ MISTAKES: tuple[Mistake, ...] = (
     W("DEVICE-COUNT", "p2p", {"node2.inference_devices": 32}),
     M("DEV-MISSING", "p2p", {f"{P}.devices": [0, 0, *range(1, 15)]}),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/b", "/c:/b/"]}, "inference_container.mounts[1]"),
-    M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/models/qwen-moe-w8a8/"]}, "inference_container.mounts[0]"),
+    M(
+        "MOUNT-FORM",
+        "docker",
+        {"inference_container.mounts": ["/a:/models/qwen-moe-w8a8/"]},
+        "inference_container.mounts[0]",
+    ),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/dev"]}, "inference_container.mounts[0]"),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/b:ro,rw"]}, "inference_container.mounts[0]"),
     M("SHM-SIZE", "docker", {"inference_container.shm_size": "16"}),

@@ -130,7 +130,16 @@ def test_of_the_environment(name, text):
         *(
             (name, {"inference_model.path": f"{folder}/qwen-moe-w8a8"})
             for name in ("p2p", "docker")
-            for folder in ("", "/root", "/home/user", "/dev/shm", "/usr/share", "/usr/local", "/mnt", "/opt/ascend-inference/models")
+            for folder in (
+                "",
+                "/root",
+                "/home/user",
+                "/dev/shm",
+                "/usr/share",
+                "/usr/local",
+                "/mnt",
+                "/opt/ascend-inference/models",
+            )
         ),
         ("p2p", {"inference_model.path": "/models/a:b/qwen-moe-w8a8"}),
         ("p2p", {"inference_root": "/var/lib/inference", "inference_cann_path": "/usr/local/Ascend/"}),
