@@ -54,12 +54,14 @@ def remove(base, kept, check):
     for path in sorted(path for path, listed in folders.items() if listed["service"]):
         refuse_mounts(path)
     steps = [step for step in (_file(base, path, files[path], check) for path in sorted(files)) if step]
+    left = []
     for path in sorted(folders, reverse=True):  # children first
         if os.path.lexists(path):
             gone = check or tree.remove_folder(base, path, folders[path]["service"])
             steps += [{"path": path, "saved": ""}] if gone else []
+            left += [path] if folders[path]["service"] and not gone else []
     if not check:
-        _forget(base, kept, found)
+        _forget(base, kept, found, left)
     return steps
 
 
@@ -82,22 +84,26 @@ def _file(base, path, record, check):
         os.close(folder)
 
 
-def _forget(base, kept, found):
-    """Reduce manifests to wanted entries, and remove those of unused sets."""
+def _forget(base, kept, found, left):
+    """Reduce manifests to wanted entries, and remove those of unused sets.
+
+    ``left``: folders of the service's user into which one of its processes still writes. They stay known, and the next run removes them.
+    """
     folder = tree.open_folder(base, base)
     if folder is None:
         return
     try:
         for name, listed in found.items():
-            if name not in kept:
+            stays = {path for path in listed["folders"] if any(inside(path, one) or path == one for one in left)}
+            if name not in kept and not stays:
                 tree.discard(folder, manifest.file_name(name))
                 continue
-            left = {
-                kind: {path: record for path, record in listed[kind].items() if record["wanted"]}
+            rest = {
+                kind: {path: record for path, record in listed[kind].items() if record["wanted"] or path in stays}
                 for kind in ("files", "folders")
             }
-            left.update(links=listed["links"], backups=listed["backups"])
-            if left != listed:
-                manifest.write(folder, name, left)
+            rest.update(links=listed["links"], backups=listed["backups"])
+            if rest != listed:
+                manifest.write(folder, name, rest)
     finally:
         os.close(folder)

@@ -113,6 +113,27 @@ def test_removal_leads_through_no_link(run_module, base, tmp_path):
     assert (tmp_path / "victim/precious").exists()
 
 
+@pytest.mark.parametrize("way", ["removal", "deployment without the service"])
+def test_a_folder_into_which_a_process_still_writes_is_removed_by_the_next_run(run_module, base, monkeypatch, way):
+    """A process of the service's user that outlived its service: the folder is never empty, and the record of it is kept."""
+
+    def again():
+        if way == "removal":
+            return absent(run_module, base)
+        return run_module(
+            "service_files", **dict(options(base), folders=options(base)["folders"][:1], files=[], sets=["services"])
+        )
+
+    real = tree.remove_folder
+    monkeypatch.setattr(tree, "remove_folder", lambda *words: not words[2] and real(*words))
+    again()
+    assert (base / "logs").exists()
+    monkeypatch.setattr(tree, "remove_folder", real)
+    done = again()
+    assert done["changed"] and not (base / "logs").exists(), done
+    assert absent(run_module, base)["kept"] == [] and not base.exists()
+
+
 @pytest.mark.parametrize(
     "directory", ["/usr/deployments/x", "/deployments/x", "/home/deployments/x", "/usr", "/etc/a/b"]
 )

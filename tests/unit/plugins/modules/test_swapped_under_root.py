@@ -194,6 +194,5 @@ def test_removal_of_swapped_folders_leads_nowhere_else(base, victim, tmp_path, r
             time.sleep(0.2)
             for _attempt in range(3):
                 run_module("service_files", directory=str(base), name="plan", state="absent")
-    last = run_module("service_files", directory=str(base), name="plan", state="absent")
-    print(last, sorted(base.rglob("*"))[:50])
+    run_module("service_files", directory=str(base), name="plan", state="absent")
     assert state(victim) == before and not pathlib.Path(base).exists()
