@@ -9,6 +9,7 @@ import getpass
 import hashlib
 import os
 import pwd
+import subprocess
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.install import unprivileged
@@ -63,7 +64,8 @@ def test_a_link_to_a_file_of_root_is_refused(worker, tmp_path):
         worker.take(["made"], str(tmp_path / "wheels"))
 
 
-def test_the_folder_goes_also_if_folders_are_nested_deeper_than_python_can_go(worker):
+def test_the_folder_goes_also_if_folders_are_nested_deeper_than_python_can_go(worker, tmp_path, request):
+    request.addfinalizer(lambda: subprocess.run(["rm", "-rf", str(tmp_path)], check=True))  # pytest could not
     folder = os.open(worker.inside("cache", "a"), os.O_RDONLY)
     for _number in range(3000):
         os.mkdir("d", dir_fd=folder)
