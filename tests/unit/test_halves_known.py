@@ -22,6 +22,7 @@ ACCEPT = {
     "prepare": "restarts nothing",
     "fabric": "refuses while services run",
     "remove": "leaves no engine",
+    "tune": "restarts nothing of the deployment",
 }
 CHANGES = (
     "ascend.inference.service_state",

@@ -23,7 +23,7 @@ ADDRESSES_AND_TIMES = {
     "inference_stop_timeout",
     "inference_allow_pause",
 }
-IMAGE = {"inference_image", "inference_container"}
+IMAGE = {"inference_image", "inference_container", "inference_rules_ignore"}
 SIZES = {"data_parallel_size", "tensor_parallel_size"}
 # What is in nodes instead of a registry, an index, or a vendor's site. No plan reads it.
 ORIGINS = re.compile("(?:simulated|software|container_runtime|cann|torch_npu|vllm_ascend|router)_")
@@ -46,6 +46,7 @@ HOSTS = {"mooncake_1p1d": [["prefill"], ["decode"]]}
 PARTS = {
     "inference_image": {"services.container.image"},
     "inference_container": {"services.container.mounts"},
+    "inference_rules_ignore": set(),  # a mount of the simulation
     "inference_secrets": {
         "services.scripts.secrets",
         "services.secret_env.VLLM_API_KEY",
