@@ -46,4 +46,5 @@ class CallbackModule(CallbackBase):
             notes.write(stage + "\n")
         self.left -= stage == os.environ.get("INTERRUPT_STAGE")
         if not self.left:
+            self.left = -1  # a run that was held goes on
             os.killpg(os.getpgid(0), signal.Signals[os.environ.get("INTERRUPT_SIGNAL", "SIGKILL")])
