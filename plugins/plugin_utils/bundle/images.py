@@ -29,9 +29,8 @@ ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}  # names of Go, which im
 LAYOUT, BLOBS = "images", "images/blobs/sha256"
 INSPECT, COPY = 300, 24 * 3600  # seconds
 RETRIES = "3"
-LEAST = (
-    2**20
-)  # bytes that a file of skopeo may have in any case: a manifest in another form is longer than the registry's
+# Bytes that a file of skopeo may have in any case: a manifest in another form is longer than the registry's.
+LEAST = 2**20
 LARGEST = 2**50  # bytes of one layer; what says more is no size
 NETWORK = "check its name, and network, proxy and login (skopeo login) of this machine, then run the playbook again; it goes on with the rest"
 
@@ -175,6 +174,10 @@ class Registry:
             raise FetchError(f"{error}. Fix: install skopeo on this machine; it fetches container images") from error
         if done.timed_out:
             raise FetchError(f"{name}: skopeo {argv[0]} did not end within {timeout} s. Fix: {NETWORK}")
+        if done.rc != 0 and limits and "file too large" in done.stderr.lower():
+            raise FetchError(
+                f"{name}: the registry sends a larger layer than the manifest says, which may have no end. It was not kept. Fix: check the registry"
+            )
         if done.rc != 0:
             raise FetchError(f"{name} cannot be fetched: {done.stderr.strip()[-600:]}. Fix: {NETWORK}")
         return str(done.stdout)
