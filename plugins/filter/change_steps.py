@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.lifecycle.before import as_listed, left_out, listed_by
+from ..plugin_utils.lifecycle.before import as_begun, as_listed, left_out, listed_by
 from ..plugin_utils.lifecycle.steps import pending_of, steps
 from ..plugin_utils.plan.record import stored_plan, whole_plan
 
@@ -21,13 +21,14 @@ def change_steps(
     allow_pause: t.Any,
     early: t.Any = False,
     unfinished: t.Any = False,
+    revisions: t.Iterable[t.Any] = (),
 ) -> dict[str, t.Any]:
     """Adapter: ``hostvars`` on the left, also with what the routers list; ``text`` is the recorded plan.json, empty without one."""
     keys = ("__service_registered", "__service_secrets_written")
     found = {host: pending_of(*(plain(hostvars[host].get(key)) or {} for key in keys)) for host in hosts}
     new, old = whole_plan(plain(plan)), stored_plan(str(text or ""))
     listed = listed_by(plain(hostvars[host].get("__service_missing")) for host in hosts)
-    old = as_listed(old, new, listed)
+    old = as_begun(as_listed(old, new, listed), new, [str(name) for name in revisions])
     options = {"unfinished": bool(unfinished), "out": left_out(old, new, listed)}
     return steps(found, new, old, bool(allow_pause), bool(early), **options)
 

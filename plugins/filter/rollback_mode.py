@@ -20,7 +20,8 @@ def rollback_mode(
     hosts = list(hosts)
     previous = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}
     locked = [plain(hostvars[host].get("__inference_locked")) or {} for host in hosts if previous[host]]
-    runs = seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts})
+    runs = seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts if previous[host]})
+    revisions = {str(name) for found in locked for name in found.get("revisions") or ()}
     return rollback.mode(
         previous,
         stored_plan(str(text or "")),
@@ -29,6 +30,7 @@ def rollback_mode(
         rollback.halved([str(found.get("half") or "") for found in locked], previous),
         bool(allow_pause),
         str(asked or "") == "all",
+        revisions,
     )
 
 

@@ -19,8 +19,11 @@ def upgrade_mode(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, asked: t.
     locked = [plain(hostvars[host].get(name)) or {} for host in hosts for name in names]
     deployed = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}
     interrupted = [str(found.get("interrupted", "")) for found in locked]
+    # After a change of one half each router knows its own half only, whatever the revisions are.
+    halved = any(found.get("half") for found in locked)
+    revisions = {str(name) for found in locked for name in found.get("revisions") or () if not halved}
     runs = seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts})
-    return upgrade.mode(deployed, plain(plan), str(plain(asked)), interrupted, runs)
+    return upgrade.mode(deployed, plain(plan), str(plain(asked)), interrupted, runs, revisions)
 
 
 class FilterModule:

@@ -56,6 +56,12 @@ half:
   returned: success
   type: str
   sample: ""
+revisions:
+  description: The revisions that engines may have because a change began and has not ended; empty if there is none, V(unknown) stands for any.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 reason:
   description: Why there is no text; empty if there is.
   returned: success
@@ -82,13 +88,15 @@ def main():
     try:
         text, reason = deployed_text(directory)
         half = journal.unfinished_half(directory) if text else ""
+        revisions = journal.revisions(directory) if text else []
     except OSError as error:
         module.fail_json(
             msg=visible(f"The deployed plan in {directory} cannot be read: {error.strerror}. Fix: run with become.")
         )
     if reason and os.path.lexists(os.path.join(directory, PLAN)):
         module.warn(visible(reason))
-    module.exit_json(changed=False, content=text if module.params["content"] else "", half=half, reason=visible(reason))
+    known = {"half": half, "revisions": revisions, "reason": visible(reason)}
+    module.exit_json(changed=False, content=text if module.params["content"] else "", **known)
 
 
 if __name__ == "__main__":

@@ -112,6 +112,14 @@ half:
   returned: with O(previous)
   type: str
   sample: ""
+revisions:
+  description:
+    - The revisions that engines may have because a change began and has not ended. Empty if there is none; V(unknown) stands for any, if the
+      journal is damaged or of an earlier version.
+  returned: with O(previous)
+  type: list
+  elements: str
+  sample: []
 phase:
   description: The phase of the journal, which is V(changing), V(deployed) or V(verified); empty without a journal.
   returned: with O(previous)
@@ -213,6 +221,7 @@ def work(params, check):
         known = journal.read(directory)
         result["phase"] = known.get("phase", "")
         result["half"] = journal.unfinished_half(directory)
+        result["revisions"] = journal.revisions(directory)
         result["interrupted"] = (
             (known.get("plan") or {}).get("digest", "") if result["phase"] == journal.CHANGING else ""
         )

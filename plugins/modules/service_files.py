@@ -150,7 +150,7 @@ options:
     choices: ["", changing, deployed]
     default: ""
   plan:
-    description: The C(digest) and C(release) of the plan that O(phase) is about; C(half) of its instances if an upgrade changes one half first.
+    description: The C(digest), C(release) and C(revision) of the plan that O(phase) is about; C(half) of its instances if an upgrade changes one half first.
     type: dict
     default: {}
   unlock:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a host remembers of a deployment's changes, so that the next run can go on or go back after the controller died.
 
-In the deployment's folder, which belongs to root: ``journal.json`` with ``{phase, since, plan, run, verified, half}``, ``verified.json``, the last
+In the deployment's folder, which belongs to root: ``journal.json`` with ``{phase, since, plan, run, verified, half, revisions}``, ``verified.json``, the last
 plan that was verified, and ``before.json``, the verified plan before that one. Phases:
 
 * ``changing``: files of the services are being replaced; until ``deployed`` some services may run the old plan and some the new one,
@@ -13,6 +13,8 @@ plan that was verified, and ``before.json``, the verified plan before that one. 
 ``half`` is the half of the instances that an upgrade began to change last. It stays until ``deployed``, also if a later change was interrupted:
 until then engines may run that cannot exchange KV cache. A journal that is damaged may have had one: the half is UNKNOWN then, and stays so until a
 plan is recorded as deployed.
+
+``revisions`` are those of all plans that a change began to apply since a plan was ``deployed``: engines of any of them may run, and of the recorded one.
 
 A verification notes nothing in the phase ``changing``, or if the journal is damaged: the entry would hide that a change has not ended, and which
 half it began with.
@@ -36,7 +38,7 @@ LEFT = "drill.json"  # a fault that has not ended, see module_utils/drill/left.p
 NAMES = (JOURNAL, VERIFIED, BEFORE, WATCHDOG, MEASURED, IMAGES, BEGUN, LEFT)
 CHANGING, DEPLOYED = "changing", "deployed"
 PHASES = (CHANGING, DEPLOYED, "verified")
-UNKNOWN = "unknown"  # in place of a half, or of the digest of a plan
+UNKNOWN = "unknown"  # in place of a half, or of the digest or the revision of a plan
 
 
 class Folder:
@@ -64,7 +66,7 @@ class Folder:
     def journal(self):
         """The journal; a part of another form, as a damaged disk leaves it, is missing."""
         found = self.read(JOURNAL)
-        forms = {"phase": str, "since": str, "half": str, "plan": dict, "run": dict, "verified": dict}
+        forms = {"phase": str, "since": str, "half": str, "plan": dict, "run": dict, "verified": dict, "revisions": list}
         return {key: found[key] for key, form in forms.items() if isinstance(found.get(key), form)}
 
     def damage(self):
@@ -94,12 +96,14 @@ def read(base):
 
 
 def note(base, phase, plan, run):
-    """Note that a phase began. ``plan``: ``{digest, release, half}`` of the new plan, ``half`` as in the journal; ``run``: a record of the run."""
+    """Note that a phase began. ``plan``: ``{digest, release, revision, half}`` of the new plan, ``half`` as in the journal; ``run``: a record of the run."""
     with Folder(base) as folder:
         if folder.descriptor is not None:
             known = {key: run.get(key, "") for key in ("id", "owner", "controller")}
-            about = {key: value for key, value in plan.items() if key != "half"}
+            about = {key: value for key, value in plan.items() if key not in ("half", "revision")}
             entry = {"phase": phase, "since": _now(), "plan": about, "run": known}
+            if phase == CHANGING:
+                entry["revisions"] = sorted({plan.get("revision") or UNKNOWN, *_begun(folder)})
             before = folder.journal()
             earlier = UNKNOWN if folder.damage() else before.get("half")
             half = (plan.get("half") or earlier or "") if phase == CHANGING else ""
@@ -121,6 +125,24 @@ def unfinished_half(base):
             return UNKNOWN
         known = folder.journal()
         return str(known.get("half") or "") if known.get("phase") == CHANGING else ""
+
+
+def _begun(folder):
+    """The revisions of the changes that have not ended."""
+    if folder.damage():
+        return [UNKNOWN]
+    known = folder.journal()
+    if known.get("phase") != CHANGING:
+        return []
+    return [name if isinstance(name, str) else UNKNOWN for name in known.get("revisions") or [UNKNOWN]]
+
+
+def revisions(base):
+    """The revisions that engines may have after a change was interrupted, the recorded one among them; empty if none was. UNKNOWN stands for any."""
+    with Folder(base) as folder:
+        found = set(_begun(folder))
+        recorded = folder.read(PLAN).get("revision") if found else ""
+        return sorted(found | ({recorded} if recorded and isinstance(recorded, str) else set()))
 
 
 def verified(base, digest, run):

@@ -56,6 +56,15 @@ def as_listed(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[st
     return {**deployed, "members": {**deployed["members"], "engines": changed}}
 
 
+def as_begun(deployed: Plan, plan: Plan, revisions: t.Iterable[str]) -> Plan:
+    """The deployed plan with another revision than ``plan`` if engines may have one, since a change was interrupted that the record does not know.
+
+    ``revisions``: those that engines may have, see module_utils/files/journal.py.
+    """
+    others = sorted(set(revisions) - {plan.get("revision")})
+    return {**deployed, "revision": others[0]} if deployed and others else deployed
+
+
 def left_out(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[str]]) -> set[str]:
     """Names of deployed engines that the routers have under none of their URLs; none if no router answers. ``deployed``: the result of `as_listed`."""
     here = {url for urls in listed.values() for url in urls}

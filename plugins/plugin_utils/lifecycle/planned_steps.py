@@ -9,19 +9,22 @@ import typing as t
 
 from ..description.values import natural
 from .before import elsewhere, instances_of, old_instances
-from .steps import Plan, named, steps
+from .steps import Pending, Plan, named, steps
 
 
-def change(plan: Plan, deployed: Plan) -> dict[str, t.Any]:
-    """The steps from one plan to another if all services of the first one run, and ``new``, ``rest``, ``gone``: names of services.
+def change(plan: Plan, deployed: Plan, runs: t.Mapping[str, Pending] | None = None) -> dict[str, t.Any]:
+    """The steps from one plan to another, and ``new``, ``rest``, ``gone``: names of services.
 
+    ``runs``: what runs, compared with ``plan``, as `steps` asks of each host; without it all services of ``deployed`` run.
     ``rest`` restart at once; ``gone`` includes those that move, with their old host. ``deployed`` is the whole deployed plan.
     """
     before = {service["name"]: service for service in deployed["services"]}
     planned = {service["name"]: service for service in plan["services"]}
     new = [name for name in planned if name not in before or before[name]["host"] != planned[name]["host"]]
     changed = [name for name in planned if name not in new and before[name]["digest"] != planned[name]["digest"]]
-    decided = steps({"": {"down": new, "outdated": changed}}, plan, deployed, allow_pause=True)
+    if runs is not None:
+        changed = [name for name in planned if any(name in (found.get("outdated") or ()) for found in runs.values())]
+    decided = steps(runs or {"": {"down": new, "outdated": changed}}, plan, deployed, allow_pause=True)
     rest = [name for name in changed if name not in decided["held"]]
     gone = [name for name in before if name not in planned]
     gone += [f"{name} on {before[name]['host']}" for name in new if name in before]

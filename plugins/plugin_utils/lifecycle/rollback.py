@@ -11,7 +11,7 @@ from ...module_utils.status.plan import PLAN_VERSION
 from ..plan.record import whole_plan
 from .halves import NEW, OLD, answering, cost_of_rounds, half_obstacles, rounds, runs_as
 from .steps import serves
-from .upgrade import INTERRUPTED, OTHER_VERSION, UNKNOWN_HALF, cost, obstacles
+from .upgrade import INTERRUPTED, OTHER_VERSION, UNKNOWN_HALF, cost, obstacles, one_revision
 
 Plan = t.Mapping[str, t.Any]
 UNKNOWN_RECORD = "unknown"  # in place of a half, by module_utils/files/journal.py
@@ -26,6 +26,13 @@ UNSEEN = (
     "A rollback half by half, without a pause, is possible, but {why}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
     "services run as they did, run rollback again. When a pause is acceptable, run it with -e inference_allow_pause=true, which stops every service."
 )
+UNKNOWN_RUN = (
+    "Whether the verified plan can return without a pause is not known: {why}. A rollback would stop every service, and clients get errors until the "
+    "models are loaded. Nothing was changed, and whatever serves goes on. Fix: {fix}. Or, when a pause is acceptable, run rollback again with "
+    "-e inference_allow_pause=true."
+)
+GO_ON = "run the interrupted playbook again with its settings, which goes on from there; rollback then needs no pause where the hardware allows it"
+RECORD = "run site with the settings of what runs, which records its plan again, then rollback"
 NO_HALF = "neither half runs completely with the verified plan and gets requests, or answers"
 NOBODY = "nothing serves that could go on meanwhile"
 UNRECORDED = "it is not known with which plan the services run, because plan.json is missing or damaged"
@@ -98,36 +105,62 @@ def mode(
     half: bool = False,
     allow_pause: bool = False,
     stop: bool = False,
+    revisions: t.Collection[str] = (),
 ) -> dict[str, t.Any]:
     """How to go back: ``{mode, text, refusals, rounds}`` with the modes of an upgrade.
 
-    ``previous`` as for `refusals`; ``running``: the plan that the hosts recorded last; ``phases``: the phase of each host's journal. After an
-    interrupted change nobody knows which engines have which settings, so all stop. After a change half by half (``half``) one half serves: if
-    it is known which, the other one goes back in ``rounds``; if not, nothing stops without ``allow_pause``. ``seen``: what all
+    ``previous`` as for `refusals`; ``running``: the plan that the hosts recorded last; ``phases``: the phase of each host's journal. After a
+    change half by half (``half``) one half serves: if
+    it is known which, the other one goes back in ``rounds``; if not, nothing stops without ``allow_pause``. After another interrupted change the
+    engines return one after the other if all of them have the revision of the verified plan (``revisions``, see `one_revision`); if it is not known
+    what runs, what serves stops only with ``allow_pause``. ``seen``: what all
     hosts saw, compared with the recorded plan (old) and the verified one (new), see `halves.seen`. ``stop``: whether a pause was asked for, so
     that nothing goes half by half.
     """
     plan = next((plan for plan in previous.values() if plan), {})
     phases = list(phases)
     if half and not stop:
-        why = UNRELATED if not all(previous.values()) else "; ".join(half_obstacles(plan, plan))
-        planned = None if why or not seen else _from_half(plan, running, seen)
-        if planned:
-            return {"mode": "set", "text": cost_of_rounds(plan, planned), "refusals": [], "rounds": planned}
-        if not allow_pause:
-            began = running.get("digest") in (None, plan.get("digest"))  # with the verified plan
-            refusal = UNKNOWN.format(why=why or NO_HALF) if why or began else UNSEEN.format(why=UNKNOWN_HALF)
-            return {"mode": "", "text": "", "refusals": [refusal], "rounds": []}
+        found = _beside_a_half(plan, running, previous, seen, allow_pause)
+        if found:
+            return found
     rests = bool(phases) and set(phases) <= {"deployed", "verified"}
-    unknown = [] if rests and running else [UNRECORDED if rests else INTERRUPTED]
-    reasons = unknown or obstacles(plan, running)
-    by_halves = reasons and not (unknown or stop)
+    settled = not half and seen is not None and one_revision(plan, revisions)
+    runs = seen[NEW] if seen and settled and not rests else None
+    unknown = [] if running and (rests or runs is not None) else [UNRECORDED if rests or settled else INTERRUPTED]
+    if unknown and not (allow_pause or stop) and _may_serve(plan, seen):
+        fix = GO_ON if unknown == [INTERRUPTED] else RECORD
+        return _refused(UNKNOWN_RUN.format(why=unknown[0], fix=fix))
+    reasons = unknown or obstacles(plan, running, runs)
+    by_halves = reasons and rests and not (unknown or stop)
     halves, planned = _by_halves(plan, running, seen, previous) if by_halves else ([], [])
     if halves == [UNKNOWN_HALF] and not allow_pause:
-        return {"mode": "", "text": "", "refusals": [UNSEEN.format(why=UNKNOWN_HALF)], "rounds": []}
+        return _refused(UNSEEN.format(why=UNKNOWN_HALF))
     chosen = "set" if planned else "all" if reasons else "rolling"
-    text = cost_of_rounds(plan, planned) if planned else cost(chosen, plan, running, reasons, halves)
+    text = cost_of_rounds(plan, planned) if planned else cost(chosen, plan, running, reasons, halves, runs)
     return {"mode": chosen, "text": text, "refusals": [], "rounds": planned}
+
+
+def _refused(text: str) -> dict[str, t.Any]:
+    return {"mode": "", "text": "", "refusals": [text], "rounds": []}
+
+
+def _may_serve(plan: Plan, seen: t.Mapping[str, t.Any] | None) -> bool:
+    """Whether a pause would be noticed; without an answer of all hosts it may be."""
+    return not seen or serves(plan, {name for host in seen[NEW].values() for name in host.get("down") or ()})
+
+
+def _beside_a_half(
+    plan: Plan, running: Plan, previous: t.Mapping[str, Plan], seen: t.Mapping[str, t.Any] | None, allow_pause: bool
+) -> dict[str, t.Any] | None:
+    """How to go back after a change half by half was interrupted; None if everything stops."""
+    why = UNRELATED if not all(previous.values()) else "; ".join(half_obstacles(plan, plan))
+    planned = None if why or not seen else _from_half(plan, running, seen)
+    if planned:
+        return {"mode": "set", "text": cost_of_rounds(plan, planned), "refusals": [], "rounds": planned}
+    if allow_pause:
+        return None
+    began = running.get("digest") in (None, plan.get("digest"))  # with the verified plan
+    return _refused(UNKNOWN.format(why=why or NO_HALF) if why or began else UNSEEN.format(why=UNKNOWN_HALF))
 
 
 def _from_half(plan: Plan, running: Plan, seen: t.Mapping[str, t.Any]) -> list[t.Any] | None:

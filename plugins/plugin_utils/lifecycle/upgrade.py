@@ -28,7 +28,7 @@ UNKNOWN_ALL = (
 )
 UNREACHED = "a host is unreachable"
 OTHER_VERSION = "another version of this collection wrote the plan that runs"
-INTERRUPTED = "a change was interrupted, so engines of both settings may run"
+INTERRUPTED = "a change was interrupted, so engines may run that cannot exchange KV cache"
 
 
 def refusals(deployed: t.Mapping[str, Plan], plan: Plan, cann_installed: bool) -> list[str]:
@@ -129,18 +129,22 @@ def mode(
     asked: str,
     interrupted: t.Iterable[str] = (),
     seen: t.Mapping[str, t.Any] | None = None,
+    revisions: t.Collection[str] = (),
 ) -> dict[str, t.Any]:
     """How to upgrade: ``{mode, text, refusals, rounds}``. ``deployed`` as for `refusals`; ``asked``: a value of MODES, "" for the gentlest possible.
 
     ``rolling``: one instance of each pool at a time, behind the router. ``set``: one half of the instances after the other, in ``rounds``.
     ``all``: every service stops, then the new ones start; chosen where the gentler ones are impossible, but not because nobody knows what serves.
     ``text`` says which and what it costs. ``interrupted``: digests of plans of which a
-    change has not ended. If this one is another, engines of three plans could meet. ``seen``: {old, new, asked}, as for `runs_as` and `rounds`.
+    change has not ended. If this one is another, engines of three plans could meet: that is safe if they have one revision (``revisions``, see
+    `one_revision`). ``seen``: {old, new, asked}, as for `runs_as` and `rounds`.
     """
     if asked and asked not in MODES:
         return {"mode": "", "text": "", "refusals": [_unknown_mode(asked)], "rounds": []}
     previous = _common(deployed) or {}
-    reasons = [INTERRUPTED] if set(interrupted) - {"", plan.get("digest")} else obstacles(plan, previous)
+    other = bool(set(interrupted) - {"", plan.get("digest")})
+    runs = seen["new"] if other and seen and one_revision(plan, revisions) else None
+    reasons = [INTERRUPTED] if other and runs is None else obstacles(plan, previous, runs)
     halves, planned = _by_halves(plan, previous, seen) if reasons or asked == "set" else ([], [])
     if asked == "rolling" and reasons:
         return {"mode": "", "text": "", "refusals": [_not_rolling(reasons)], "rounds": []}
@@ -153,7 +157,7 @@ def mode(
     goes_by_halves = chosen == "set"
     return {
         "mode": chosen,
-        "text": cost_of_rounds(plan, planned) if goes_by_halves else cost(chosen, plan, previous, reasons, halves),
+        "text": cost_of_rounds(plan, planned) if goes_by_halves else cost(chosen, plan, previous, reasons, halves, runs),
         "refusals": [],
         "rounds": planned if goes_by_halves else [],
     }
@@ -192,11 +196,16 @@ def _not_by_halves(reasons: list[str]) -> str:
     )
 
 
-def obstacles(plan: Plan, running: Plan) -> list[str]:
-    """Why ``running`` cannot become ``plan`` instance by instance while it serves; empty if it can. Both are whole plans."""
+def one_revision(plan: Plan, revisions: t.Collection[str]) -> bool:
+    """Whether all engines have the revision of ``plan``, although a change was interrupted. ``revisions``: see `before.as_begun`."""
+    return set(revisions) == {plan.get("revision")}
+
+
+def obstacles(plan: Plan, running: Plan, runs: t.Mapping[str, t.Any] | None = None) -> list[str]:
+    """Why ``running`` cannot become ``plan`` instance by instance while it serves; empty if it can. Both are whole plans; ``runs`` as for `change`."""
     if not running or other_software(plan, running):
         return [OTHER]
-    steps = change(plan, running)
+    steps = change(plan, running, runs)
     kinds = {service["name"]: service["kind"] for service in plan["services"]}
     rest = [name for name in steps["rest"] if kinds[name] not in (*ENGINE_KINDS, *ENTRIES)]
     several = [name for name in rest if list(kinds.values()).count(kinds[name]) > 1]
@@ -206,15 +215,22 @@ def obstacles(plan: Plan, running: Plan) -> list[str]:
     return found + ([f"{', '.join(single)}: there is one of it, and its settings change"] if single else [])
 
 
-def cost(chosen: str, plan: Plan, running: Plan, reasons: t.Sequence[str], halves: t.Sequence[str] = ()) -> str:
-    """What a change costs the clients, as one sentence for each fact. ``reasons``: against ``rolling``; ``halves``: against ``set``."""
+def cost(
+    chosen: str,
+    plan: Plan,
+    running: Plan,
+    reasons: t.Sequence[str],
+    halves: t.Sequence[str] = (),
+    runs: t.Mapping[str, t.Any] | None = None,
+) -> str:
+    """What a change costs the clients, as one sentence for each fact. ``reasons``: against ``rolling``; ``halves``: against ``set``; ``runs`` as for `change`."""
     if chosen == "set":
         return cost_of_halves(plan)
     if chosen == "all":
         why = f" Why: {'; '.join(reasons)}." if reasons else ""
         why += f" Mode set, without a pause, is not possible: {'; '.join(halves)}." if halves else ""
         return f"Mode all: every service stops, then the new ones start. Clients get errors until they have loaded the model.{why}"
-    count = len(change(plan, running)["roll"])
+    count = len(change(plan, running, runs)["roll"])
     return (
         f"Mode rolling: no pause. {count} steps; in each, one instance of each pool that changes finishes its requests, restarts, is proven "
         "and returns."

@@ -19,7 +19,7 @@ class Deployment:
     def __init__(self, run_module, base):
         self.run_module, self.base = run_module, base
 
-    def _write(self, name, release, phase, content, half="", **more):
+    def _write(self, name, release, phase, content, half="", revision="r", **more):
         path = {"services": "services/run.sh", "plan": "plan.json"}[name]
         done = self.run_module(
             "service_files",
@@ -28,7 +28,7 @@ class Deployment:
             folders=[{"path": str(self.base)}, {"path": str(self.base / "services")}] if name == "services" else [],
             files=[{"path": str(self.base / path), "content": content}],
             phase=phase,
-            plan={"digest": "d-" + release, "release": release, "half": half},
+            plan={"digest": "d-" + release, "release": release, "half": half, "revision": revision},
             run=RUN,
             **more,
         )
@@ -38,9 +38,9 @@ class Deployment:
     def services(self, release, **more):
         return self._write("services", release, "changing", f"run {release}\n", **more)
 
-    def plan(self, release, **more):
-        content = json.dumps({"digest": "d-" + release, "release": release})
-        return self._write("plan", release, "deployed", content, sets=["services", "plan"], **more)
+    def plan(self, release, revision="r", **more):
+        content = json.dumps({"digest": "d-" + release, "release": release, "revision": revision})
+        return self._write("plan", release, "deployed", content, sets=["services", "plan"], revision=revision, **more)
 
     def verify(self, release):
         return self.run_module(
@@ -66,6 +66,14 @@ class Deployment:
         found = self.run_module("deployed_plan_info", directory=directory, content=False)
         assert found["half"] == run["half"] and found["content"] == ""
         return run["half"]
+
+    @property
+    def revisions(self):
+        """Those that engines may have, as the lock and the decision on a pause read it."""
+        run = self.begin(previous="rollback", accept_half=True)
+        found = self.run_module("deployed_plan_info", directory=str(self.base), content=False)
+        assert found["revisions"] == run["revisions"] or not (self.base / "plan.json").exists()
+        return run["revisions"]
 
     @property
     def phase(self):
@@ -141,6 +149,34 @@ def test_an_upgrade_by_halves_that_did_not_end_is_known_until_a_change_has_ended
     assert host.half == "second"
     host.plan("2.0")
     assert host.half == "" and "half" not in journal.read(str(host.base))
+
+
+def test_the_revisions_that_engines_may_have_are_known_until_a_change_has_ended(host):
+    host.services("1.0", revision="a")
+    assert host.revisions == ["a"], "no plan is recorded"
+    host.plan("1.0", revision="a")
+    assert host.revisions == []
+    host.services("2.0", revision="b")
+    assert host.revisions == ["a", "b"], "the recorded plan's too"
+    host.services("3.0", revision="c")
+    host.services("1.0", revision="a")
+    assert host.revisions == ["a", "b", "c"], "nobody knows how far each change came"
+    host.plan("1.0", revision="a")
+    assert host.revisions == [] and "revisions" not in journal.read(str(host.base))
+    host.services("4.0", revision="a")
+    assert host.revisions == ["a"]
+
+
+@pytest.mark.parametrize("given", [None, ["a", 7], "a", []])
+def test_a_journal_without_usable_revisions_says_that_any_may_run(host, given):
+    host.services("1.0", revision="a")
+    path = host.base / "journal.json"
+    content = json.loads(path.read_text())
+    content["revisions"] = given
+    path.write_text(json.dumps(content))
+    assert journal.UNKNOWN in host.revisions
+    host.services("2.0", revision="a")
+    assert journal.UNKNOWN in host.revisions, "nor does the next change know it"
 
 
 @pytest.mark.parametrize("half", ["", "first"])

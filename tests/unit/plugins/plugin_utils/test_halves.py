@@ -447,7 +447,7 @@ def test_a_half_that_gets_the_requests_is_trusted_without_a_recorded_plan():
 
 
 def test_a_rollback_without_a_recorded_plan_says_so():
-    result = rollback_mode(rests(PLANS[1], PLANS[0]), ["n1"], "{")
+    result = rollback_mode(rests(PLANS[1], PLANS[0]), ["n1"], "{", True)
     assert result["mode"] == "all" and "not known with which plan the services run" in result["text"]
     assert "KV cache" not in result["text"] and "no plan is deployed" not in result["text"]
 
@@ -496,7 +496,7 @@ def test_a_rollback_between_two_kv_caches_goes_by_halves(phase):
         (rests(PLANS[1], PLANS[0], n2={}), PLANS[1], (), "hosts are named that are not part"),
         (rests(cpu(routers=1, **BLOCK), cpu(routers=1)), cpu(routers=1, **BLOCK), (), "there is one router"),
         (rests(PLANS[1], PLANS[0]), {**PLANS[1], "plan_version": 1}, (), "another version of this collection"),
-        (rests(PLANS[1], PLANS[0], "changing"), PLANS[1], (), "a change was interrupted"),
+        (rests(PLANS[1], PLANS[0], "changing"), PLANS[1], (True,), "a change was interrupted"),
     ],
 )
 def test_a_rollback_at_rest_says_why_everything_stops(found, text, given, why):

@@ -174,7 +174,7 @@ def test_there_are_three_modes():
     ],
 )
 def test_a_rollback_stops_everything_unless_it_can_roll(phases, running, chosen):
-    found = rollback.mode({"n1": pd_plan()}, running, phases)
+    found = rollback.mode({"n1": pd_plan()}, running, phases, allow_pause=True)
     assert found["mode"] == chosen and found["text"].startswith(f"Mode {chosen}: ")
 
 

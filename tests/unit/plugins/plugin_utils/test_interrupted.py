@@ -1,0 +1,146 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""After a change that was interrupted: without a pause if all engines can exchange KV cache, not without permission if nobody knows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
+from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
+from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import upgrade_mode
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+
+ENGINES = ["prefill-0", "prefill-1", "decode-0", "decode-1"]
+LIMIT = {"inference_args": {"max-num-seqs": 8}}
+BLOCK = {"inference_args": {"block-size": 64}}
+
+
+def cpu(prefill=2, decode=2, **more):
+    variables = {
+        "inference_engine": "vllm_cpu",
+        "inference_runtime": "supervisor",
+        "inference_model": {"path": "/m", "name": "m"},
+        "inference_pools": {"prefill": {"instances": prefill}, "decode": {"instances": decode}},
+        **more,
+    }
+    return launch_plan(variables, {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "192.0.2.1"}}})
+
+
+OLD = cpu()
+
+
+def interrupted(plan=OLD, revisions=(OLD["revision"],), outdated=ENGINES, down=(), half=""):
+    """hostvars of a host on which a change was interrupted; ``plan``: the verified one, with which what runs is compared."""
+    planned = {service["name"] for service in plan["services"]}
+    runs = {"down": list(down), "outdated": [name for name in outdated if name in planned], "other": []}
+    return {
+        "n1": {
+            "__inference_previous": plan,
+            "__inference_locked": {
+                "phase": "changing",
+                "half": half,
+                "revisions": list(revisions),
+                "interrupted": "another",
+            },
+            "__inference_runs": {"old": runs, "new": runs, "servers": {}},
+            "__service_registered": runs,
+        }
+    }
+
+
+def back(found, *given, text=None):
+    return rollback_mode(found, list(found), json.dumps(OLD) if text is None else text, *given)
+
+
+@pytest.mark.parametrize(
+    ("outdated", "steps"), [(ENGINES, 2), (["decode-1"], 1), (["prefill-0", "decode-0", "decode-1"], 2), ([], 0)]
+)
+def test_engines_of_one_revision_return_one_after_the_other(outdated, steps):
+    result = back(interrupted(outdated=outdated))
+    assert (result["mode"], result["refusals"], result["rounds"]) == ("rolling", [], [])
+    assert result["text"].startswith(f"Mode rolling: no pause. {steps} steps;"), "of what runs, not of what is recorded"
+
+
+def test_an_engine_that_the_change_has_stopped_starts_first():
+    assert back(interrupted(outdated=["decode-0"], down=["decode-1"]))["mode"] == "rolling"
+
+
+def test_where_the_hardware_needs_a_pause_it_is_announced_as_in_an_upgrade():
+    plan = cpu(1, 1)
+    result = back(interrupted(plan, [plan["revision"]]), text=json.dumps(plan))
+    assert (result["mode"], result["refusals"]) == ("all", [])
+    assert "its pool has no other instance" in result["text"] and "interrupted" not in result["text"]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        interrupted(revisions=[OLD["revision"], "another"]),
+        interrupted(revisions=["another"]),
+        interrupted(revisions=["unknown"]),
+        interrupted(revisions=[]),
+        {"n1": {**interrupted()["n1"], "__inference_runs": {}}},
+    ],
+)
+def test_nothing_that_serves_stops_without_permission_if_nobody_knows_what_runs(found):
+    (text,) = back(found)["refusals"]
+    assert "a change was interrupted" in text and "Nothing was changed" in text and "inference_allow_pause=true" in text
+    for given in ((True,), (False, "all")):
+        result = back(found, *given)
+        assert (result["mode"], result["refusals"]) == ("all", [])
+        assert "a change was interrupted" in result["text"]
+
+
+@pytest.mark.parametrize("down", [["decode-0", "decode-1"], ["router"], [*ENGINES, "router"]])
+def test_who_serves_nobody_needs_no_permission_for_a_pause(down):
+    result = back(interrupted(revisions=["another"], down=down))
+    assert (result["mode"], result["refusals"]) == ("all", [])
+
+
+def test_without_a_recorded_plan_what_serves_goes_on():
+    for found in (interrupted(), interrupted(revisions=[])):
+        found["n1"]["__inference_locked"]["phase"] = "changing" if found["n1"]["__inference_locked"]["revisions"] else "verified"
+        (text,) = back(found, text="{")["refusals"]
+        assert "plan.json is missing or damaged" in text and "run site" in text
+        assert back(found, True, text="{")["mode"] == "all"
+
+
+def test_after_a_change_of_one_half_nothing_rolls():
+    """The routers know the engines of their half only."""
+    found = interrupted(half="first")
+    assert back(found, True)["mode"] == "all"
+    assert upgrade_mode(found, ["n1"], OLD, "")["mode"] == "all"
+
+
+@pytest.mark.parametrize("name", ["__inference_locked", "__inference_locked_first"])
+def test_an_upgrade_after_another_change_was_interrupted_rolls_among_engines_of_one_revision(name):
+    found, third = interrupted(), cpu(**LIMIT)
+    found["n1"][name] = found["n1"].pop("__inference_locked")
+    assert third["revision"] == OLD["revision"]
+    result = upgrade_mode(found, ["n1"], third, "")
+    assert result["mode"] == "rolling" and result["text"].startswith("Mode rolling: no pause. 2 steps;")
+    found["n1"][name]["revisions"] = [OLD["revision"], "another"]
+    assert upgrade_mode(found, ["n1"], third, "")["mode"] == "all"
+
+
+def steps(plan, revisions, allow_pause=False):
+    return change_steps(interrupted(plan), ["n1"], plan, json.dumps(OLD), allow_pause, False, False, revisions)
+
+
+def test_engines_of_a_revision_that_was_never_recorded_do_not_restart_among_others():
+    """A change to another KV cache was interrupted, and this plan is the recorded one: the record alone says that nothing differs."""
+    assert len(steps(OLD, [OLD["revision"]])["roll"]) == 2 and len(steps(OLD, [])["roll"]) == 2
+    for others in ([OLD["revision"], cpu(**BLOCK)["revision"]], ["unknown"]):
+        refused = steps(OLD, others)
+        assert refused["roll"] == [] and "cannot exchange KV cache" in refused["refusals"][0]
+        allowed = steps(OLD, others, True)
+        assert set(allowed["vacate"]["n1"]) == set(ENGINES), "all of them stop before any starts"
+
+
+def test_going_on_to_the_revision_of_the_change_stops_the_old_engines_first():
+    new = cpu(**BLOCK)
+    found = steps(new, [new["revision"], OLD["revision"]], True)
+    assert set(found["vacate"]["n1"]) == set(ENGINES) and found["roll"] == []
