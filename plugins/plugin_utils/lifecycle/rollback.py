@@ -124,7 +124,7 @@ def mode(
         if found:
             return found
     rests = bool(phases) and set(phases) <= {"deployed", "verified"}
-    settled = not half and seen is not None and one_revision(plan, revisions)
+    settled = not half and seen is not None and one_revision(plan, revisions, seen[NEW])
     runs = seen[NEW] if seen and settled and not rests else None
     unknown = [] if running and (rests or runs is not None) else [UNRECORDED if rests or settled else INTERRUPTED]
     if unknown and not (allow_pause or stop) and _may_serve(plan, seen):

@@ -143,7 +143,7 @@ def mode(
         return {"mode": "", "text": "", "refusals": [_unknown_mode(asked)], "rounds": []}
     previous = _common(deployed) or {}
     other = bool(set(interrupted) - {"", plan.get("digest")})
-    runs = seen["new"] if other and seen and one_revision(plan, revisions) else None
+    runs = seen["new"] if other and seen and one_revision(plan, revisions, seen["new"]) else None
     reasons = [INTERRUPTED] if other and runs is None else obstacles(plan, previous, runs)
     halves, planned = _by_halves(plan, previous, seen) if reasons or asked == "set" else ([], [])
     if asked == "rolling" and reasons:
@@ -196,9 +196,13 @@ def _not_by_halves(reasons: list[str]) -> str:
     )
 
 
-def one_revision(plan: Plan, revisions: t.Collection[str]) -> bool:
-    """Whether all engines have the revision of ``plan``, although a change was interrupted. ``revisions``: see `before.as_begun`."""
-    return set(revisions) == {plan.get("revision")}
+def one_revision(plan: Plan, revisions: t.Collection[str], runs: t.Mapping[str, t.Any]) -> bool:
+    """Whether all engines that run have the revision of ``plan``, although a change was interrupted.
+
+    ``revisions``: see `before.as_begun`; ``runs``: what runs, compared with ``plan``, as `steps` asks of each host.
+    """
+    differs = any(found.get("outdated") or found.get("other") for found in runs.values())
+    return set(revisions) == {plan.get("revision")} or (bool(revisions) and not differs)
 
 
 def obstacles(plan: Plan, running: Plan, runs: t.Mapping[str, t.Any] | None = None) -> list[str]:
