@@ -12,14 +12,16 @@ from ..plugin_utils.lifecycle.steps import leaving_engines, restart_steps
 from ..plugin_utils.plan.record import stored_plan, whole_plan
 
 
-def restart_steps_filter(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, names: t.Any) -> dict[str, t.Any]:
+def restart_steps_filter(
+    hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, names: t.Any, allow_pause: t.Any = False
+) -> dict[str, t.Any]:
     """Adapter: ``hostvars`` on the left; ``names`` of the services to restart, empty for all."""
     whole = whole_plan(plain(plan))
     every = [service["name"] for service in whole["services"]]
     down = [
         name for host in hosts for name in (plain(hostvars[host].get("__service_registered")) or {}).get("down", ())
     ]
-    return restart_steps([name for name in every if not names or name in names], down, whole)
+    return restart_steps([name for name in every if not names or name in names], down, whole, bool(allow_pause))
 
 
 def leaving_engines_filter(text: t.Any, plan: t.Any) -> list[dict[str, t.Any]]:

@@ -200,3 +200,28 @@ def test_an_upgrade_that_stops_everything_stops_what_an_unverified_addition_brou
     output = rack.play("upgrade", inference_upgrade_mode="all", **BLOCKS)
     stopped_first(output)
     nothing_on_n3(rack)
+
+
+@pytest.mark.parametrize("playbook", ["upgrade", "rollback"])
+def test_a_host_that_is_lost_while_it_leaves_is_found_by_the_next_run(rack, playbook):
+    """The plan without it must not be recorded before its services are gone: nothing else names it."""
+    rack.play("site")
+    rack.serve("n1", "n2", "n3")
+    rack.deploy(3, 3)
+    rack.serve("n1", "n2")
+    variables = {"inference_args": {"max-num-seqs": 8}} if playbook == "upgrade" else {}
+    sudo = rack.folder / "sudo-n3"
+    works = sudo.read_text(encoding="utf-8")
+    sudo.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    rack.play(playbook, fails=True, **variables)
+    assert len(members()) == 4 and set(rack.running("n3")) == {"decode-2", "prefill-2"}
+    locks = [rack.of(name) / "deployments/.inference.lock" for name in ("n1", "n2")]
+    assert [lock.read_text() if lock.exists() else "" for lock in locks] == ["", ""], "the run has ended"
+    begin = rack.running("n1")
+    sudo.write_text(works, encoding="utf-8")
+    rack.play(playbook, **variables)
+    nothing_on_n3(rack)
+    assert rack.running("n1") == begin, "it only had to end the change"
+    for name in ("n1", "n2"):
+        journal = json.loads((rack.of(name) / "deployments/inference/journal.json").read_text())
+        assert journal["phase"] == "verified"

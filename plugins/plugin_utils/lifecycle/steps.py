@@ -566,10 +566,14 @@ def _vacate(
     result["refusals"].append(TAKEN.format(**given, state=EARLY if early else LATE))
 
 
-def restart_steps(names: t.Collection[str], down: t.Collection[str], plan: Plan) -> dict[str, t.Any]:
+def restart_steps(
+    names: t.Collection[str], down: t.Collection[str], plan: Plan, allow_pause: bool = False
+) -> dict[str, t.Any]:
     """The steps that restart services with the settings that they have; ``down``: those that do not run.
 
-    An engine whose pool has another instance leaves the router first. All others restart at once: who names them wants the pause.
+    An engine whose pool has another instance leaves the router first. All others restart at once, which is refused without ``allow_pause`` as in
+    a change.
     """
     outdated = [name for name in names if name not in down]
-    return steps({"": {"down": list(down), "outdated": outdated}}, plan, plan, allow_pause=True, starts_first=False)
+    pending = {"": {"down": list(down), "outdated": outdated}}
+    return steps(pending, plan, plan, allow_pause, early=True, starts_first=False)

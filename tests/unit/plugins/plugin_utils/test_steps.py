@@ -306,18 +306,35 @@ def test_before_any_file_is_written_a_refusal_says_so():
 
 def test_a_restart_drains_what_has_another_instance():
     facts = {"n1": {"__service_registered": {"down": []}}}
-    result = restart(facts, ["n1"], plan(2, 1), [])
+    result = restart(facts, ["n1"], plan(2, 1), [], True)
     assert [step["services"] for step in result["roll"]] == [["prefill-0"], ["prefill-1"]]
     assert "decode-0" not in result["held"] and "router" not in result["held"] and result["refusals"] == []
     assert "Pause: decode-0 restart at once, because its pool has no other instance." in result["notes"]
     assert [step["services"] for step in restart(facts, ["n1"], plan(), ["decode-1"])["roll"]] == [["decode-1"]]
     facts["n1"]["__service_registered"]["down"] = ["decode-0"]
     assert restart(facts, ["n1"], plan(), ["decode-0"])["roll"] == [], "it does not run, so nothing leaves"
-    last = restart(facts, ["n1"], plan(), ["decode-1"])
+    last = restart(facts, ["n1"], plan(), ["decode-1"], True)
     assert (last["roll"], last["held"]) == ([], [])
     assert last["notes"] == ["Pause: decode-1 restart at once, because no other instance of its pool runs."]
     started_first = steps(found(["decode-1"], down=["decode-0"]), plan(), plan())
     assert [step["services"] for step in started_first["roll"]] == [["decode-1"]]
+
+
+@pytest.mark.parametrize(
+    ("old", "names", "down", "why"),
+    [
+        (plan(2, 1), ["decode-0"], (), "decode-0 must restart, and no other instance serves in the meantime: its pool has no other instance."),
+        (plan(), ["decode-1"], ["decode-0"], "decode-1 must restart, and no other instance serves in the meantime: no other instance of its pool"),
+        (plan(), ["router"], (), "router must restart, and no other instance serves in the meantime: all requests go through it"),
+        (plan(1, 1), ["decode-0"], ["prefill-0"], ""),
+        (plan(), ["decode-1"], (), ""),
+    ],
+)
+def test_a_restart_asks_for_a_pause_as_a_change_does(old, names, down, why):
+    facts = {"n1": {"__service_registered": {"down": list(down)}}}
+    texts = restart(facts, ["n1"], old, names)["refusals"]
+    assert [text.startswith(why) and "Nothing was changed." in text for text in texts] == ([True] if why else []), texts
+    assert restart(facts, ["n1"], old, names, True)["refusals"] == []
 
 
 def test_no_steps_without_changes():
