@@ -16,6 +16,8 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import threading
+import time
 
 import pytest
 import yaml
@@ -45,7 +47,8 @@ class Rack(Service):
         super().__init__(folder, python)
         for name in ADDRESSES:
             shutil.copytree(self.root, self.of(name), symlinks=True)
-        self.hosts = {name: host(opened, folder, name, self.of(name), self.root) for name in ADDRESSES}
+        self.ends = {name: opened.enter_context(contextlib.ExitStack()) for name in ADDRESSES}
+        self.hosts = {name: host(self.ends[name], folder, name, self.of(name), self.root) for name in ADDRESSES}
         self.serve("n1", "n2")
 
     def serve(self, *names):
@@ -57,6 +60,10 @@ class Rack(Service):
     def of(self, host):
         """What this host sees as the deployment's root."""
         return self.folder / f"root-{host}"
+
+    def lose(self, host):
+        """End all processes of a host at once."""
+        self.ends[host].close()
 
     def running(self, host):
         """{service: process id on this host}."""
@@ -225,3 +232,40 @@ def test_a_host_that_is_lost_while_it_leaves_is_found_by_the_next_run(rack, play
     for name in ("n1", "n2"):
         journal = json.loads((rack.of(name) / "deployments/inference/journal.json").read_text())
         assert journal["phase"] == "verified"
+
+
+def test_a_host_that_is_lost_in_the_middle_of_its_drain_is_replaced(rack):
+    """The router no longer has its engines, so only requests that they had are lost; nothing else restarts, and another host takes the place."""
+    rack.deploy(2, 2)
+    given = {"inference_args": {"max-num-seqs": 8}}
+    here, own = [("decode", ADDRESSES["n1"]), ("prefill", ADDRESSES["n1"])], rack.hosts["n2"]["ansible_become_exe"]
+    failures = []
+
+    def change():
+        try:
+            rack.deploy(2, 2, fails=True, **given)
+        except AssertionError as error:
+            failures.append(error)
+
+    with load.Load(URL, "tiny", clients=2) as requests:
+        run = threading.Thread(target=change)
+        run.start()
+        end = time.monotonic() + 120
+        while run.is_alive() and time.monotonic() < end and members() != here:
+            time.sleep(0.05)
+        lost = time.time()
+        pathlib.Path(own).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+        rack.lose("n2")
+        run.join()
+        assert failures == [] and members() == here
+    late = [request for request in requests.requests if request.problem and request.begun > lost]
+    early = [request for request in requests.requests if request.problem and request.ended < lost]
+    assert (late, early) == ([], [])
+    begin = rack.running("n1")
+    del rack.hosts["n2"]
+    rack.serve("n1", "n3")
+    with load.Load(URL, "tiny", clients=2) as requests:
+        rack.deploy(2, 2, **given)
+    nothing_lost(requests)
+    assert members() == [(pool, ADDRESSES[name]) for pool in ("decode", "prefill") for name in ("n1", "n3")]
+    assert rack.running("n1") == begin, "they had changed before"
