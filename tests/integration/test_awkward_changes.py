@@ -72,7 +72,9 @@ def test_a_router_that_hangs_while_a_member_leaves_stops_no_engine(service, numb
         service.deploy(2, 1)
         after = members()
     nothing_lost(requests)
-    assert after == [("decode", 30), ("prefill", 10), ("prefill", 26)] and set(service.starts()) == set(begin) - {"decode-1"}
+    assert after == [("decode", 30), ("prefill", 10), ("prefill", 26)] and set(service.starts()) == set(begin) - {
+        "decode-1"
+    }
 
 
 def add(url, kind="decode"):

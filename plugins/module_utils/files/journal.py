@@ -66,7 +66,15 @@ class Folder:
     def journal(self):
         """The journal; a part of another form, as a damaged disk leaves it, is missing."""
         found = self.read(JOURNAL)
-        forms = {"phase": str, "since": str, "half": str, "plan": dict, "run": dict, "verified": dict, "revisions": list}
+        forms = {
+            "phase": str,
+            "since": str,
+            "half": str,
+            "plan": dict,
+            "run": dict,
+            "verified": dict,
+            "revisions": list,
+        }
         return {key: found[key] for key, form in forms.items() if isinstance(found.get(key), form)}
 
     def damage(self):

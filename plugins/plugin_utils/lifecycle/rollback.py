@@ -110,12 +110,10 @@ def mode(
     """How to go back: ``{mode, text, refusals, rounds}`` with the modes of an upgrade.
 
     ``previous`` as for `refusals`; ``running``: the plan that the hosts recorded last; ``phases``: the phase of each host's journal. After a
-    change half by half (``half``) one half serves: if
-    it is known which, the other one goes back in ``rounds``; if not, nothing stops without ``allow_pause``. After another interrupted change the
-    engines return one after the other if all of them have the revision of the verified plan (``revisions``, see `one_revision`); if it is not known
-    what runs, what serves stops only with ``allow_pause``. ``seen``: what all
-    hosts saw, compared with the recorded plan (old) and the verified one (new), see `halves.seen`. ``stop``: whether a pause was asked for, so
-    that nothing goes half by half.
+    change half by half (``half``) one half serves: if it is known which, the other one goes back in ``rounds``; if not, nothing stops without
+    ``allow_pause``. After another interrupted change the engines return one after the other if all have the revision of the verified plan
+    (``revisions``, see `one_revision`); if nobody knows, what serves stops only with ``allow_pause``. ``seen``: what all hosts saw, compared with
+    the recorded plan (old) and the verified one (new), see `halves.seen`. ``stop``: whether a pause was asked for, so that nothing goes half by half.
     """
     plan = next((plan for plan in previous.values() if plan), {})
     phases = list(phases)

@@ -157,7 +157,9 @@ def mode(
     goes_by_halves = chosen == "set"
     return {
         "mode": chosen,
-        "text": cost_of_rounds(plan, planned) if goes_by_halves else cost(chosen, plan, previous, reasons, halves, runs),
+        "text": cost_of_rounds(plan, planned)
+        if goes_by_halves
+        else cost(chosen, plan, previous, reasons, halves, runs),
         "refusals": [],
         "rounds": planned if goes_by_halves else [],
     }
@@ -227,7 +229,10 @@ def cost(
     halves: t.Sequence[str] = (),
     runs: t.Mapping[str, t.Any] | None = None,
 ) -> str:
-    """What a change costs the clients, as one sentence for each fact. ``reasons``: against ``rolling``; ``halves``: against ``set``; ``runs`` as for `change`."""
+    """What a change costs the clients, as one sentence for each fact.
+
+    ``reasons``: against ``rolling``; ``halves``: against ``set``; ``runs`` as for `change`.
+    """
     if chosen == "set":
         return cost_of_halves(plan)
     if chosen == "all":

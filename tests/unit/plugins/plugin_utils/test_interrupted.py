@@ -102,7 +102,9 @@ def test_who_serves_nobody_needs_no_permission_for_a_pause(down):
 
 def test_without_a_recorded_plan_what_serves_goes_on():
     for found in (interrupted(), interrupted(revisions=[])):
-        found["n1"]["__inference_locked"]["phase"] = "changing" if found["n1"]["__inference_locked"]["revisions"] else "verified"
+        found["n1"]["__inference_locked"]["phase"] = (
+            "changing" if found["n1"]["__inference_locked"]["revisions"] else "verified"
+        )
         (text,) = back(found, text="{")["refusals"]
         assert "plan.json is missing or damaged" in text and "run site" in text
         assert back(found, True, text="{")["mode"] == "all"

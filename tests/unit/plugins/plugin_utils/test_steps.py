@@ -323,9 +323,24 @@ def test_a_restart_drains_what_has_another_instance():
 @pytest.mark.parametrize(
     ("old", "names", "down", "why"),
     [
-        (plan(2, 1), ["decode-0"], (), "decode-0 must restart, and no other instance serves in the meantime: its pool has no other instance."),
-        (plan(), ["decode-1"], ["decode-0"], "decode-1 must restart, and no other instance serves in the meantime: no other instance of its pool"),
-        (plan(), ["router"], (), "router must restart, and no other instance serves in the meantime: all requests go through it"),
+        (
+            plan(2, 1),
+            ["decode-0"],
+            (),
+            "decode-0 must restart, and no other instance serves in the meantime: its pool has no other instance.",
+        ),
+        (
+            plan(),
+            ["decode-1"],
+            ["decode-0"],
+            "decode-1 must restart, and no other instance serves in the meantime: no other instance of its pool",
+        ),
+        (
+            plan(),
+            ["router"],
+            (),
+            "router must restart, and no other instance serves in the meantime: all requests go through it",
+        ),
         (plan(1, 1), ["decode-0"], ["prefill-0"], ""),
         (plan(), ["decode-1"], (), ""),
     ],
