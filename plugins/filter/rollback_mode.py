@@ -20,17 +20,15 @@ def rollback_mode(
     hosts = list(hosts)
     previous = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}
     locked = [plain(hostvars[host].get("__inference_locked")) or {} for host in hosts if previous[host]]
-    runs = seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts if previous[host]})
-    revisions = {str(name) for found in locked for name in found.get("revisions") or ()}
     return rollback.mode(
         previous,
         stored_plan(str(text or "")),
         [found.get("phase", "") for found in locked],
-        runs,
+        seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts if previous[host]}),
         rollback.halved([str(found.get("half") or "") for found in locked], previous),
         bool(allow_pause),
         str(asked or "") == "all",
-        revisions,
+        {str(name) for found in locked for name in found.get("revisions") or ()},
     )
 
 
