@@ -162,7 +162,9 @@ def test_an_upgrade_whose_second_instance_fails_its_proof_ends_with_the_old_one(
     """The first instance has changed and serves by then."""
     service.play("site")
     begin = service.starts()
-    service.plant("garbage_kv", when=f"--port {PORT + 46} --max-num-seqs 16")
+    service.plant(
+        "garbage_kv", when=f"--port {PORT + 46} --served-model-name tiny --tensor-parallel-size 1 --max-num-seqs 16"
+    )
     with load.Load(URL, "tiny", clients=2) as requests:
         output = service.play("upgrade", fails=True, **SIXTEEN)
         after = members()

@@ -144,6 +144,7 @@ def steps(
     result["held"] = sorted(name for step in result["roll"] for name in step["services"])
     at_once = {name: _entry_reason(name, plan, deployed, pending, down) for name in entries}
     stopped = {key: (paused[key], due[key] & outdated) for key in paused}
+    _start_whole({name for key in paused for name in due[key] - outdated}, result, plan, deployed, away_now, down)
     for reason, found, engines in _by_reason(stopped, at_once, mixed):
         duration = "as long as loading the model" if engines else "some seconds"
         _refuse(result, found, reason, plan, deployed, allow_pause, early, duration)
@@ -308,6 +309,19 @@ def _stop_all(
         result["vacate"][host] = sorted({*result["vacate"].get(host, ()), *found})
     away = {name for found in beyond(names, plan, gone).values() for name in found}
     _take_out(result, engines_as_deployed(away, deployed), plan, deployed, down)
+
+
+def _start_whole(
+    rest: set[str],
+    result: dict[str, t.Any],
+    plan: Plan,
+    deployed: Plan,
+    gone: t.Mapping[str, Service],
+    down: set[str],
+) -> None:
+    """Let the other processes (``rest``) of instances that restart at once stop first: they would look for a process that is gone."""
+    for host, names in by_host(rest, plan, deployed, gone, down).items():
+        result["vacate"][host] = sorted({*result["vacate"].get(host, ()), *names})
 
 
 def _take_out(

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+
 Plan = t.Mapping[str, t.Any]
 PORT = "llmdatadist"  # only engines with this connector have such a port
 
@@ -18,6 +20,7 @@ PORT = "llmdatadist"  # only engines with this connector have such a port
 def linked(plan: Plan, names: t.Iterable[str] = ()) -> list[str]:
     """``names`` with the services that have to be restarted together with them, in the plan's order; without names all services.
 
+    The processes of an instance start together: they look for each other once.
     ``ValueError`` for a name that the plan does not have.
     """
     every = [service["name"] for service in plan["services"]]
@@ -27,8 +30,15 @@ def linked(plan: Plan, names: t.Iterable[str] = ()) -> list[str]:
         raise ValueError(
             f"no service is named {', '.join(unknown)}; there are {', '.join(every)}. Fix: correct inference_services."
         )
+    instances = {_instance(service) for service in plan["services"] if service["name"] in wanted} - {None}
+    wanted |= {service["name"] for service in plan["services"] if _instance(service) in instances}
     group = together(plan)
     return [name for name in every if name in wanted or (name in group and wanted & group)]
+
+
+def _instance(service: t.Mapping[str, t.Any]) -> tuple[str, int] | None:
+    """Kind and number of the instance of an engine; None for another service."""
+    return (service["kind"], service["instance"]) if service["kind"] in ENGINE_KINDS else None
 
 
 def together(plan: Plan) -> set[str]:

@@ -247,6 +247,17 @@ def deployments(draw):
     return {"pools": pools, "groups": groups, "args": {}, "devices": {}}
 
 
+def test_a_change_of_one_process_starts_its_whole_instance_anew():
+    """The port of its API is in the command of the first process only. The others would look for the process that is gone."""
+    pool = {"instances": 1, "tensor_parallel_size": 8, "load_balancing": "internal"}
+    pools = {"prefill": {**pool, "data_parallel_size": 1}, "decode": {**pool, "data_parallel_size": 2}}
+    groups = {"prefill": ["b1"], "decode": ["d1", "d2"], "front": []}
+    rack, wanted = Rack(), {"pools": pools, "groups": groups, "args": {}, "devices": {}}
+    rack.deploy(planned(rack, wanted))
+    pools["decode"]["ports"] = {"api": [7500]}
+    assert rack.deploy(planned(rack, wanted)), "a pause, which Rack has judged"
+
+
 @given(deployments(), st.data())
 @settings(
     max_examples=200 if os.environ.get("LONG") else 12,

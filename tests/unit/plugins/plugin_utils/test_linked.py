@@ -29,6 +29,7 @@ def plan(connector="llmdatadist"):
         {
             "name": name,
             "kind": name.partition("-")[0],
+            "instance": 0,
             "host": "h1",
             "unit": f"x-{name}.service",
             "ports": [{"name": "api"}, {"name": connector}],
@@ -60,6 +61,15 @@ def plan(connector="llmdatadist"):
 )
 def test_what_is_restarted_together(connector, names, expected):
     assert linked(plan(connector), names) == expected
+
+
+def test_the_processes_of_an_instance_are_restarted_together():
+    found = plan("kv")
+    found["services"].insert(2, {**found["services"][1], "name": "decode-0-rank1", "host": "h2"})
+    found["services"].insert(3, {**found["services"][1], "name": "decode-1", "instance": 1})
+    for name in ("decode-0", "decode-0-rank1"):
+        assert linked(found, [name]) == ["decode-0", "decode-0-rank1"]
+    assert linked(found, ["decode-1"]) == ["decode-1"]
 
 
 def test_a_name_that_no_service_has():
