@@ -74,3 +74,19 @@ def test_a_plan_without_a_host_is_recorded_after_that_is_clean(tmp_path):
             number for number, row in enumerate(rows) if row[1] == "Record the verified plan and release the lock"
         ]
         assert bool(records) == LEAVING[name] and all(number > last for number in records + verified), (name, rows)
+
+
+LOST = (
+    "deploy/a_host_is_lost_before_another_one_leaves",
+    "upgrade/rollback_that_loses_a_host_before_another_one_leaves",
+)
+
+
+@pytest.mark.skipif(not core.startswith("2.19."), reason="rehearsals run with ansible-core 2.19")
+def test_nothing_stops_on_a_host_that_leaves_if_the_others_have_not_changed(tmp_path):
+    """n2 is lost, so the router on n1 may still have the engines of n3. Ansible itself goes on with the play of n3."""
+    found = run({name: cases()[name] for name in LOST}, tmp_path)
+    for name, calls in found.items():
+        tasks = [call["task"].split(" : ")[-1] for call in calls if call["host"] == "n3"]
+        assert "Continue only if all planned hosts have changed" in tasks, (name, tasks)
+        assert not any("absent" in task or "Remove" in task for task in tasks), (name, tasks)
