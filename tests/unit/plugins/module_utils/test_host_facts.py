@@ -10,8 +10,9 @@ import os
 import socket
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.host import facts
+from ansible_collections.ascend.inference.plugins.module_utils.host import facts, gather
 from ansible_collections.ascend.inference.plugins.module_utils.host.model_facts import model_facts
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import Output, ToolMissing
 
 MEMINFO = (
     "MemTotal:  1056000 kB\nMemAvailable:  528000 kB\nHugePages_Total:  40\nHugePages_Free: 12\nHugepagesize: 2048 kB\n"
@@ -103,3 +104,186 @@ def test_a_broken_configuration_is_named(tmp_path, text, word):
 
 def test_a_missing_model_is_an_answer():
     assert model_facts("/nowhere/at/all")["exists"] is False
+
+
+HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+ROW = "   0: {} 00000000:0000 {} 00000000:00000000 00:00000000 00000000     0        0 {} 1 0 100 0\n"
+
+
+@pytest.fixture
+def proc(tmp_path):
+    """A /proc with two processes that share a socket, of which the first is a service, and one socket of nobody."""
+    (tmp_path / "net").mkdir()
+    rows = [
+        ("0100007F:1F91", "0A", 11),
+        ("0200007F:1F90", "0A", 12),
+        ("0100007F:1F90", "0A", 11),
+        ("0100007F:1F92", "01", 13),
+    ]
+    (tmp_path / "net" / "tcp").write_text(
+        HEAD + "".join(ROW.format(*row) for row in rows) + "   4: 0100007F:1F93 short 0A\n"
+    )
+    for pid, environment in (
+        ("70", "A=1\0ASCEND_INFERENCE_SERVICE=/srv/a\nb\0"),
+        ("9", "X_ASCEND_INFERENCE_SERVICE=/no\0"),
+        ("100", ""),
+    ):
+        (tmp_path / pid / "fd").mkdir(parents=True)
+        (tmp_path / pid / "environ").write_text(environment)
+        (tmp_path / pid / "cmdline").write_text(f"vllm\0serve\0{pid}{'x' * 300}\0")
+    for pid, number, target in (
+        ("70", "3", "socket:[11]"),
+        ("100", "4", "socket:[11]"),
+        ("9", "5", "pipe:[12]"),
+        ("9", "6", "socket:[13]"),
+    ):
+        (tmp_path / pid / "fd" / number).symlink_to(target)
+    (tmp_path / "9" / "fd" / "0").write_text("no link")
+    (tmp_path / "80").mkdir()  # ended since, or of another user
+    return str(tmp_path)
+
+
+def test_listening_sockets_come_by_port_and_address_with_the_first_owner(proc):
+    found = facts.listening(proc)
+    assert [(item["port"], item["address"], item["pid"]) for item in found] == [
+        (8080, "127.0.0.1", 70),
+        (8080, "127.0.0.2", 0),
+        (8081, "127.0.0.1", 70),
+    ]
+    assert (found[0]["service"], found[0]["command"][:15], len(found[0]["command"])) == (
+        "/srv/a\\nb",
+        "vllm serve 70xx",
+        200,
+    )
+    assert (found[1]["service"], found[1]["command"]) == ("", "")
+    assert facts.own_processes(proc) == [{"pid": 70, "service": "/srv/a\\nb"}]
+    assert facts.socket_owners(proc) == {"11": 70, "13": 9}
+
+
+def test_a_service_s_name_is_as_long_as_a_path_may_be(tmp_path):
+    (tmp_path / "5").mkdir()
+    (tmp_path / "5" / "environ").write_text(facts.MARK + "x" * 5000)
+    assert len(facts.service_of(5, str(tmp_path))) == 4096
+    assert facts.service_of(6, str(tmp_path)) == ""
+
+
+def test_what_the_kernel_does_not_tell_is_zero_or_missing():
+    assert set(facts.parse_meminfo("MemTotal: no number\nHugePages_Total:\n").values()) == {0}
+    assert facts.parse_limits("Max processes  1  2  processes\n") == {}
+    assert facts.parse_limits("Max locked memory  1  65536  bytes\n") == {"memlock_bytes": 65536}
+
+
+@pytest.mark.parametrize(("state", "synchronised"), [(-1, False), (0, True), (1, True), (4, True), (5, False)])
+def test_a_clock_is_synchronised_unless_the_kernel_says_otherwise(monkeypatch, state, synchronised):
+    class Library:
+        def adjtimex(self, pointer):
+            pointer._obj[3] = 1500
+            return state
+
+    monkeypatch.setattr(facts.ctypes, "CDLL", lambda *_name, **_more: Library())
+    assert facts.clock() == {"synchronised": synchronised, "max_error_ms": 1.5}
+    monkeypatch.setattr(facts.ctypes, "CDLL", lambda *_name, **_more: object())  # another C library
+    assert facts.clock() == {"synchronised": None, "max_error_ms": None}
+
+
+def test_the_free_space_of_a_disk_is_that_of_users_in_mib(tmp_path, monkeypatch):
+    found = os.statvfs_result((512, 4096, 9000, 2560, 1280, 100, 8, 7, 0, 255))
+    monkeypatch.setattr(facts.os, "statvfs", lambda path: found)
+    path = str(tmp_path / "not yet")
+    assert facts.disk(path) == {"path": path, "free_mib": 5, "free_inodes": 7, "read_only": False, "no_exec": False}
+    assert gather.shared_memory() == 35
+
+
+def test_an_interface_without_a_name_or_an_address():
+    records = [{}, {"ifname": "ib0", "flags": ["NO-CARRIER"], "addr_info": [{"family": "inet"}]}, {"ifname": "lo"}]
+    nothing = {"up": False, "addresses": [], "mtu": None}
+    assert facts.addresses(records) == {"ib0": nothing, "lo": nothing}
+
+
+@pytest.mark.parametrize(
+    ("answer", "found", "warning"),
+    [
+        (Output([], 0, "", "", False), {}, None),
+        (Output([], 0, "{", "noise", False), None, "the output of ip -json address is not JSON: "),
+        (Output([], 2, "[]", " no such option\n", False), None, "ip -json address failed: no such option"),
+        (Output([], 124, "", "", True), None, "ip -json address failed: exceeded the timeout"),
+        (ToolMissing("ip"), None, "the command ip (package iproute2) is missing: interfaces are unknown"),
+    ],
+)
+def test_interfaces_are_unknown_with_the_reason(monkeypatch, answer, found, warning):
+    def run(command, timeout):
+        assert (command[1:], timeout) == (["-json", "address"], 10)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(gather, "find_executable", lambda name: name)
+    monkeypatch.setattr(gather, "run", run)
+    interfaces, warnings = gather.interfaces()
+    assert interfaces == found and len(warnings) == (warning is not None)
+    assert all(text.startswith(warning) for text in warnings)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('NAME="openEuler"\nPRETTY_NAME="openEuler 24.03 (LTS)"\n', "openEuler 24.03 (LTS)"),
+        ("PRETTY_NAME='A=B'\n\nno pair\n", "A=B"),
+        ("NAME=Debian\n", ""),
+        ("", ""),
+    ],
+)
+def test_the_name_of_an_operating_system(text, name):
+    assert gather.operating_system(text) == name
+
+
+def test_facts_of_the_system(monkeypatch):
+    found = [(2, 1, 6, "", ("10.0.0.2", 0)), (2, 2, 17, "", ("10.0.0.2", 0)), (2, 1, 6, "", ("10.0.0.1", 0))]
+    monkeypatch.setattr(gather.socket, "gethostname", lambda: "node-1")
+    monkeypatch.setattr(
+        gather.socket, "getaddrinfo", lambda name, port, family: found if family == socket.AF_INET else []
+    )
+    monkeypatch.setattr(gather.os, "environ", {"https_proxy": "", "NO_PROXY": "", "HTTP_PROXY": "", "All_Proxy": ""})
+    monkeypatch.setattr(gather.facts, "read", lambda path: f" {path}\n")
+    system = gather.system()
+    assert (system["hostname"], system["hostname_addresses"]) == ("node-1", ["10.0.0.1", "10.0.0.2"])
+    assert system["proxy_variables"] == ["All_Proxy", "HTTP_PROXY", "https_proxy"]
+    assert (system["machine_id"], system["os"]) == ("/etc/machine-id", "")
+    assert (system["kernel"], system["machine"]) == (os.uname().release, os.uname().machine)
+
+    def unknown(*_arguments):
+        raise OSError("no such name")
+
+    monkeypatch.setattr(gather.socket, "getaddrinfo", unknown)
+    assert gather.system()["hostname_addresses"] == []
+
+
+def test_the_offset_of_a_clock_is_positive_if_the_host_is_ahead(monkeypatch):
+    monkeypatch.setattr(gather.time, "time", lambda: 1000.5)
+    assert (gather.clock(1000.0)["offset"], gather.clock(1000.0)["epoch"]) == (0.5, 1000.5)
+    assert gather.clock(0.0)["offset"] == 1000.5
+    assert gather.clock(None)["offset"] is None
+
+
+def test_each_part_of_a_host_gets_what_it_is_about(monkeypatch):
+    monkeypatch.setattr(gather, "interfaces", lambda: ({"eth0": {}}, ["slow"]))
+    monkeypatch.setattr(gather, "model_facts", lambda path, every_byte: (path, every_byte))
+    monkeypatch.setattr(gather, "access", lambda *arguments: arguments)
+    monkeypatch.setattr(gather.facts, "disk", lambda path: path)
+    monkeypatch.setattr(gather, "software", lambda path: {"cann": path})
+    monkeypatch.setattr(gather, "shared_memory", lambda: 64)
+    monkeypatch.setattr(gather, "tuning_facts", lambda: "tuning")
+    monkeypatch.setattr(gather.shutil, "which", lambda name: "" if name == "gcc" else "/bin/x")
+    monkeypatch.setattr(gather.facts, "read", lambda path: "262144\n" if path == "/proc/sys/vm/max_map_count" else "")
+    found = gather.gather_host(["/m"], True, ["/d"], None, "/cann", "u", "g")
+    assert (found["models"], found["disks"], found["access"]) == ([("/m", True)], ["/d"], ("u", ["/m"], ["/d"], "g"))
+    assert (found["software"], found["memory"]["shm_mib"], found["tuning"]) == ({"cann": "/cann"}, 64, "tuning")
+    assert (found["interfaces"], found["warnings"], found["sysctl"]) == (
+        {"eth0": {}},
+        ["slow"],
+        {"vm.max_map_count": 262144},
+    )
+    assert found["tools"] == ["cmake", "g++", "git", "make"] and found["user"]["uid"] == os.geteuid()
+    assert found["processors"] == os.cpu_count()
+    monkeypatch.setattr(gather.facts, "read", lambda path: "max")
+    assert gather.gather_host()["sysctl"] == {"vm.max_map_count": None}
