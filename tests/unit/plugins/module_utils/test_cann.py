@@ -61,6 +61,54 @@ def test_both_layouts_are_read_and_directories_prove_nothing(tmp_path):
         "nnal": ["9.4.0"],
     }
     assert software.current(str(tmp_path), ARCH) == "9.4.0"
+    home = str(tmp_path / "ascend-toolkit/8.3.RC9")
+    assert found["toolkit"]["8.3.RC9"] == {"path": home, "arch": "x"}
+    assert found["kernels"]["9.4.0"] == {"path": str(tmp_path / "cann-9.4.0"), "arch": ""}
+    assert found["nnal"]["9.4.0"] == {"path": str(tmp_path / "nnal/atb"), "arch": "aarch64"}
+
+
+def test_links_and_files_without_a_version_are_no_installation(tmp_path):
+    (tmp_path / "ascend-toolkit").mkdir()
+    write(tmp_path / f"cann-9.4.0/{ARCH}-linux/ascend_toolkit_install.info", "arch=x\n")
+    write(tmp_path / "cann-9.4.0/ascend_kernels_install.info", "version=8.1\n")
+    write(tmp_path / "nnal/atb/9.4.0/version.info", "Ascend-cann-atb : 9.4.0\n")
+    write(tmp_path / "nnal/atb/9.5.0/version.info", "Version : 9.5.0\n")
+    (tmp_path / "nnal/atb/latest").symlink_to("9.4.0")
+    (tmp_path / "cann-10").write_text("a file")
+    found = software.installed(str(tmp_path), ARCH)
+    assert found["toolkit"] == {} and list(found["kernels"]) == ["8.1"]
+    assert found["nnal"] == {"9.4.0": {"path": str(tmp_path / "nnal/atb"), "arch": ARCH}}
+    assert software.current(str(tmp_path), ARCH) == ""
+
+
+@pytest.mark.parametrize(
+    ("files", "sourced"),
+    [
+        ([], []),
+        (["cann"], ["cann"]),
+        (["ascend-toolkit", "cann", "nnal/atb"], ["ascend-toolkit", "nnal/atb"]),
+        (["nnal/atb"], ["nnal/atb"]),
+    ],
+)
+def test_one_toolkit_is_sourced_before_atb(tmp_path, files, sourced):
+    for name in files:
+        write(tmp_path / name / "set_env.sh", "")
+    assert software.environment(str(tmp_path)) == [str(tmp_path / name / "set_env.sh") for name in sourced]
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("Version=1.0\npackage_version=25.2\n", "25.2"),
+        ('Version="24.1"\n', "24.1"),
+        ("Version : 24.1 \nVersion : 25\n", "24.1"),  # the first line counts
+        ("package_version=\nVersion=7\n", "7"),
+        ("nothing", ""),
+    ],
+)
+def test_the_version_of_a_driver(tmp_path, text, version):
+    write(tmp_path / "driver/version.info", text)
+    assert software.driver(str(tmp_path)) == {"driver": version, "firmware": ""}
 
 
 INSTALLER = """

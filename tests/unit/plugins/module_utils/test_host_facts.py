@@ -10,7 +10,14 @@ import os
 import socket
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.host import facts, gather
+from ansible_collections.ascend.inference.plugins.module_utils.host import (
+    cpu_list,
+    facts,
+    gather,
+    interrupts,
+    reserved_ports,
+)
+from ansible_collections.ascend.inference.plugins.module_utils.host import model_facts as model_facts_module
 from ansible_collections.ascend.inference.plugins.module_utils.host.model_facts import model_facts
 from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import Output, ToolMissing
 
@@ -287,3 +294,151 @@ def test_each_part_of_a_host_gets_what_it_is_about(monkeypatch):
     assert found["processors"] == os.cpu_count()
     monkeypatch.setattr(gather.facts, "read", lambda path: "max")
     assert gather.gather_host()["sysctl"] == {"vm.max_map_count": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "ports"),
+    [
+        ("", []),
+        ("0", [0]),
+        ("65535", [65535]),
+        ("7-7", [7]),
+        ("3-5,1 2\n5", [1, 2, 3, 4, 5]),
+        ("65536", None),
+        ("65534-65536", None),
+        ("5-4", None),
+        ("-1", None),
+        ("1-2x", None),
+    ],
+)
+def test_the_edges_of_a_list_of_reserved_ports(text, ports):
+    if ports is None:
+        with pytest.raises(ValueError, match="neither a port nor a range"):
+            reserved_ports.parse(text)
+    else:
+        assert reserved_ports.parse(text) == set(ports)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [([], ""), ([5], "5"), ([2, 1], "1-2"), ([1, 3], "1,3"), ([9, 3, 2, 1, 7, 8, 5], "1-3,5,7-9"), ([1, 1, 2], "1-2")],
+)
+def test_ports_and_cpus_are_spelled_as_the_kernel_does(numbers, text):
+    assert reserved_ports.spell(set(numbers)) == cpu_list.spell_cpus(numbers) == text
+    assert cpu_list.parse_cpus(text) == tuple(sorted(set(numbers)))
+
+
+@pytest.mark.parametrize("text", ["16384", "0-16384", "3-2", "1,", "a", "1--2"])
+def test_what_is_no_list_of_cpus(text):
+    with pytest.raises(ValueError, match="is not a (list|range) of CPUs"):
+        cpu_list.parse_cpus(text)
+    assert cpu_list.parse_cpus(" 16383\n") == (16383,)
+
+
+@pytest.mark.parametrize(
+    ("text", "ports"),
+    [
+        ("", set()),
+        ("net.ipv4.ip_local_reserved_ports = 1\nnet/ipv4/ip_local_reserved_ports=2\n", {2}),
+        ("net.ipv4.ip_local_reserved_ports = 1\n ; net.ipv4.ip_local_reserved_ports = 2\n", {1}),
+        ("net.ipv4.ip_local_reserved_ports =\n", set()),
+        ("xnet.ipv4.ip_local_reserved_ports = 1\n", set()),
+    ],
+)
+def test_the_last_line_of_a_file_reserves(text, ports):
+    assert reserved_ports.in_file(text) == ports
+
+
+def test_interrupts_of_npus_are_a_pair_of_the_own_ones(tmp_path):
+    lines = [
+        "CPU0 CPU1",
+        " 70: 1 2 ITS-MSI 1 Edge sq_send_trigger_irq",
+        " 90: 0 0 sq_send_trigger_irq",
+        "NMI: sq_send_trigger_irq",
+    ]
+    lines += ["71: 0 0 cq_update_irq", " 80: 0 0 no_sq_send_trigger_irq", " 50: 0 0 sq_send_trigger_irq"]
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "interrupts").write_text("\n".join(lines))
+    for address, numbers in (
+        ("0000:01:00.0", "70 71 90"),
+        ("0000:00:00.0", "51 50 49 x"),
+        ("0000:02:00.0", "90 92"),
+        ("0000:03:00.0", "80 81"),
+    ):
+        for number in numbers.split():
+            (tmp_path / "sys/bus/pci/devices" / address / "msi_irqs" / number).mkdir(parents=True)
+    (tmp_path / "sys/bus/pci/devices/0000:04:00.0").mkdir()
+    assert interrupts.send_numbers("\n".join(lines)) == {50, 70, 90}
+    found = interrupts.npu_interrupts(str(tmp_path))
+    assert found == {"0000:00:00.0": {"send": 50, "update": 51}, "0000:01:00.0": {"send": 70, "update": 71}}
+    assert list(found) == sorted(found)
+    assert interrupts.npu_interrupts(str(tmp_path / "nowhere")) == {}
+    assert interrupts.affinity_path(70) == "/proc/irq/70/smp_affinity_list"
+
+
+def test_a_model_s_facts_name_what_is_missing_and_count_the_rest(tmp_path):
+    (tmp_path / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": {"a": "1.safetensors", "b": "0.safetensors"}})
+    )
+    (tmp_path / "tokenizer.json").symlink_to(tmp_path / "gone")
+    (tmp_path / ".link").symlink_to(tmp_path / "gone")
+    (tmp_path / "folder").mkdir()
+    found = model_facts(str(tmp_path))
+    assert found["missing"] == ["0.safetensors", "1.safetensors", "tokenizer.json"]
+    assert (found["files"], found["size_mib"], found["quantized"], found["tokenizer"]) == (1, 0, False, False)
+    assert found["config_error"] == "cannot be read: No such file or directory"
+    (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "quant_model_description_w8a8.json").write_text("{}")
+    (tmp_path / "qwen.tiktoken").write_text("")
+    (tmp_path / "config.json").write_text(
+        '{"head_dim": null, "x": 1, "text_config": {"head_dim": 3, "model_type": "q"}}'
+    )
+    with (tmp_path / "0.safetensors").open("wb") as file:
+        file.truncate(3 * 2**20 - 200)
+    with (tmp_path / "1.safetensors").open("wb") as file:
+        file.truncate(2**20 + 100)
+    found = model_facts(str(tmp_path))
+    assert (found["missing"], found["size_mib"], found["files"], found["quantized"], found["tokenizer"]) == (
+        [],
+        4,
+        6,
+        True,
+        True,
+    )
+    assert (found["config"], found["config_error"]) == ({"head_dim": None, "model_type": "q"}, "")
+
+
+@pytest.mark.parametrize(
+    ("ending", "present"), [("bin", True), ("pt", True), ("gguf", True), ("safetensors", True), ("txt", False)]
+)
+def test_a_folder_without_weights_says_which_files_these_would_be(tmp_path, ending, present):
+    (tmp_path / f"model.{ending}").write_text("")
+    (tmp_path / "x.index.json").write_text("[]")
+    assert model_facts(str(tmp_path))["missing"] == (
+        [] if present else ["weights (*.safetensors, *.bin, *.pt, *.gguf)"]
+    )
+
+
+def test_of_large_weights_both_ends_are_in_the_fingerprint(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_facts_module, "EDGE", 4)
+    monkeypatch.setattr(model_facts_module, "SMALL", 12)
+    prints = {}
+    for name, content in (
+        ("same", b"aaaabbbbbcccc"),
+        ("middle", b"aaaaxxxxxcccc"),
+        ("head", b"xaaabbbbbcccc"),
+        ("tail", b"aaaabbbbbcccx"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "a.bin").write_bytes(content)
+        prints[name] = (model_facts(str(folder))["fingerprint"], model_facts(str(folder), True)["fingerprint"])
+    assert prints["same"][0] == prints["middle"][0] and len({pair[0] for pair in prints.values()}) == 3
+    assert len({pair[1] for pair in prints.values()}) == 4
+    small = []
+    for middle in (b"aaaabbbbcccc", b"aaaaxbbbcccc"):  # as long as what is read completely
+        (tmp_path / "same" / "a.bin").write_bytes(middle)
+        small.append(model_facts(str(tmp_path / "same"))["fingerprint"])
+    (tmp_path / "same" / ".hidden").write_text("")
+    small.append(model_facts(str(tmp_path / "same"))["fingerprint"])
+    assert small[0] != small[1] == small[2]

@@ -119,3 +119,42 @@ def test_no_file_of_the_model_holds_root_up(tmp_path, run_module, monkeypatch, k
             stream.truncate(2**43)
     found = repair(run_module, tmp_path)
     assert found["failed"] and "cannot be read or written" in found["msg"]
+
+
+@pytest.mark.parametrize(
+    ("config", "head_dim"),
+    [
+        ({"hidden_size": 64, "num_attention_heads": 1}, 64),
+        ({"hidden_size": 64, "num_attention_heads": 0}, None),
+        ({"hidden_size": 64, "num_attention_heads": 4, "head_dim": None}, 16),
+        ({"hidden_size": 64, "num_attention_heads": 4, "kv_lora_rank": None}, 16),
+        ({"hidden_size": 64.0, "num_attention_heads": 4}, None),
+        ({"hidden_size": 64, "num_attention_heads": 4, "text_config": {"num_attention_heads": 2}}, 16),
+        ({"hidden_size": 64, "num_attention_heads": 4, "text_config": []}, 16),
+    ],
+)
+def test_which_models_get_a_head_dim(config, head_dim):
+    assert model.repaired(config, False)[0].get("head_dim") == head_dim
+
+
+def test_names_of_weights_come_in_order_and_a_size_is_a_lower_bound(tmp_path):
+    (tmp_path / model.INDEX).write_text(json.dumps({"weight_map": {"a": "2.bin", "b": "1.bin", "c": "3.bin"}}))
+    (tmp_path / "3.bin").mkdir()
+    assert model.missing_weights(str(tmp_path)) == ["1.bin is missing", "2.bin is missing", "3.bin is missing"]
+    (tmp_path / "1.bin").write_bytes(b"more than stated")
+    for text, words in (
+        ('{"weight_map": {"a": "1.bin"}, "metadata": {"total_size": 3}}', []),
+        ("{}", []),
+        ("[]", ["is not an index"]),
+        ("{", ["is not JSON"]),
+    ):
+        (tmp_path / model.INDEX).write_text(text)
+        found = model.missing_weights(str(tmp_path))
+        assert len(found) == len(words) and all(word in message for word, message in zip(words, found))
+
+
+def test_the_description_of_quantised_weights_is_known_by_its_name(tmp_path):
+    (tmp_path / "no_quant_model_description.json").write_text("")
+    assert not model.is_quantized(str(tmp_path))
+    (tmp_path / "quant_model_description.json").write_text("")
+    assert model.is_quantized(str(tmp_path))

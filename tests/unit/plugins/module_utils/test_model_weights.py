@@ -93,3 +93,44 @@ def test_damaged_files_are_named_with_both_sizes(tmp_path):
     with (tmp_path / "a.safetensors").open("ab") as file:
         file.write(bytes(8))
     assert damaged_files(str(tmp_path)) == ["b.safetensors is not a safetensors file"]
+
+
+@pytest.mark.parametrize(
+    ("tensor", "shape", "place"),
+    [
+        ("model.layers.0.a_proj.weight", (2, 2), "split"),
+        ("transformer.h.0.b_proj.weight", (2, 2), "split"),
+        ("blocks.0.attn.v_proj.weight", (2, 2), "key_value"),
+        ("model.layers.0.attn.kv_proj.weight", (2, 2), "key_value"),
+        ("model.layers.0.attn.q_a_proj.weight", (2, 2), "copied"),
+        ("model.layers.0.attn.indexer.weight", (2, 2), "copied"),
+        ("model.layers.0.attn.k_proj.bias", (2,), "copied"),
+        ("model.layers.0.mlp.experts.3.scale", (2,), "experts"),
+        ("vision_tower.layers.0.a_proj.weight", (2, 2), "other"),
+        ("visual.embed_tokens.weight", (2, 2), "other"),
+        ("audio.lm_head.weight", (2, 2), "other"),
+        ("transformer.wte.weight", (2, 2), "embedding"),
+        ("lm_head.weight", (2, 2), "head"),
+        ("model.norm.weight", (2,), "other"),
+        ("mtp.norm.weight", (2,), "draft"),
+    ],
+)
+def test_one_tensor_is_counted_at_one_place(tmp_path, tensor, shape, place):
+    write(tmp_path, "a.safetensors", {tensor: shape})
+    found = weight_sizes(str(tmp_path))
+    flat = {key: found[key] for key in ("embedding", "head", "other")}
+    for layer in found["layers"]:
+        flat.update(layer)
+    flat["draft"] = sum(layer["copied"] for layer in found["draft"])
+    size = BF16 * shape[0] * (shape[-1] if len(shape) > 1 else 1)
+    assert {key: value for key, value in flat.items() if value} == {place: size}
+
+
+def test_layers_come_by_number(tmp_path):
+    write(tmp_path, "a.safetensors", {f"layers.{number}.a.weight": (number, 1) for number in (10, 9, 2)})
+    assert [layer["split"] for layer in weight_sizes(str(tmp_path))["layers"]] == [2 * BF16, 9 * BF16, 10 * BF16]
+
+
+def test_an_empty_safetensors_file_is_whole(tmp_path):
+    write(tmp_path, "a.safetensors", {})
+    assert damaged_files(str(tmp_path)) == [] and weight_sizes(str(tmp_path))["other"] == 0
