@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import socket
+import ssl
 import threading
+import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.tools import http_client
@@ -18,6 +21,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client
 def peer():
     """A peer that answers each connection with fixed bytes (None: nothing, and stays open)."""
     opened = []
+    heard = []
 
     def start(data, close=True):
         server = socket.socket()
@@ -28,7 +32,7 @@ def peer():
         def serve():
             connection, unused = server.accept()
             opened.append(connection)
-            connection.recv(65536)
+            heard.append(connection.recv(65536))
             if data:
                 connection.sendall(data)
             if close:  # after the rest of the request: bytes that nobody read would reset the connection, and the answer would be lost
@@ -42,6 +46,7 @@ def peer():
         threading.Thread(target=serve, daemon=True).start()
         return Target(f"http://127.0.0.1:{server.getsockname()[1]}")
 
+    start.heard = heard
     yield start
     for item in opened:
         item.close()
@@ -119,3 +124,111 @@ def test_a_missing_ca_file_is_said():
 def test_environment_proxies_are_not_used(peer, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     assert ask(peer(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "/").status == 200
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "has", "has_not"),
+    [
+        ({}, "GET /v1/a HTTP/1.1", "Accept: */*", "Content-Type Authorization X-Request-Id X-data-parallel-rank"),
+        ({"payload": {}}, "POST /v1/a HTTP/1.1", "Content-Type: application/json", "Authorization"),
+        ({"method": "DELETE"}, "DELETE /v1/a HTTP/1.1", "Accept: */*", "Content-Type"),
+        ({"rank": 0}, "GET /v1/a HTTP/1.1", "X-data-parallel-rank: 0", "Content-Type"),
+        ({"request_id": "r1"}, "GET /v1/a HTTP/1.1", "X-Request-Id: r1", "Content-Type"),
+    ],
+)
+def test_what_is_sent(peer, options, first, has, has_not):
+    target = peer(OK)
+    assert ask(target._replace(url=target.url + "/v1"), "/a", **options).status == 200
+    text = peer.heard[0].decode()
+    assert text.splitlines()[0] == first and has in text
+    assert not any(f"\n{word}:" in text for word in has_not.split())
+    assert text.partition("\r\n\r\n")[2] in ("", "{}")
+
+
+def test_a_token_is_sent_as_a_bearer(peer):
+    ask(peer(OK)._replace(token="t1"), "/")
+    assert "\r\nAuthorization: Bearer t1\r\n" in peer.heard[0].decode()
+
+
+def test_an_answer_that_drips_ends_at_the_timeout(peer):
+    """Each byte renews the timeout of a socket."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(1)
+
+        def serve():
+            connection, _peer = server.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+                for _number in range(40):
+                    connection.sendall(b"data: x\n")
+                    time.sleep(0.02)
+
+        threading.Thread(target=serve, daemon=True).start()
+        reply = ask(Target(f"http://127.0.0.1:{server.getsockname()[1]}"), "/", timeout=0.12)
+    assert (reply.status, reply.error) == (200, "timeout") and 0.1 < reply.seconds < 0.6
+    seconds = [when for when, _data in reply.events]
+    assert reply.events[0][1] == "x" and seconds == sorted(seconds) and 0 <= seconds[0] < reply.seconds
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "name"),
+    [
+        (socket.timeout("late"), 200, "timeout"),
+        (ssl.SSLError("bad"), 0, "tls"),
+        (ConnectionRefusedError(111, "refused"), 0, "refused"),
+        (ConnectionResetError(104, "reset"), 0, "cut"),
+        (http.client.BadStatusLine("x"), 0, "cut"),
+        (OSError(113, "no route"), 0, "unreachable"),
+        (OSError(5, "broken"), 200, "cut"),
+        (ValueError("odd"), 0, "unreachable"),
+    ],
+)
+def test_how_an_exchange_ended(error, status, name):
+    assert http_client._name(error, status) == name
+    reply = http_client.Reply(0, "", 0.0, name)
+    assert reply.never_connected == (name in ("refused", "unreachable"))
+
+
+def test_which_certificates_are_trusted(monkeypatch):
+    made, create = [], ssl.create_default_context
+
+    def noted(**options):
+        made.append(options)
+        return create()
+
+    monkeypatch.setattr(http_client.ssl, "create_default_context", noted)
+    plain = http_client.context_of(Target("https://x"))
+    assert (plain.check_hostname, plain.verify_mode) == (True, ssl.CERT_REQUIRED)
+    assert not plain.verify_flags & http_client.PARTIAL_CHAIN or create().verify_flags & http_client.PARTIAL_CHAIN
+    other = http_client.context_of(Target("https://x", validate_certs=False))
+    assert (other.check_hostname, other.verify_mode) == (False, ssl.CERT_NONE)
+    named = http_client.context_of(Target("https://x", check_name=False, ca_data="PEM", ca_path="/ca"))
+    assert (named.check_hostname, named.verify_mode) == (False, ssl.CERT_REQUIRED)
+    assert named.verify_flags & http_client.PARTIAL_CHAIN
+    assert made == [
+        {"cafile": None, "cadata": None},
+        {"cafile": None, "cadata": None},
+        {"cafile": "/ca", "cadata": "PEM"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "host", "port"),
+    [
+        ("http://a", http.client.HTTPConnection, "a", 80),
+        ("http://a:8000/v1", http.client.HTTPConnection, "a", 8000),
+        ("https://a", http.client.HTTPSConnection, "a", 443),
+        ("https://[::1]:9", http.client.HTTPSConnection, "::1", 9),
+    ],
+)
+def test_where_a_url_leads(url, kind, host, port):
+    connection = http_client._connection(Target(url, server_name="n"), 7.0)
+    assert isinstance(connection, kind) and isinstance(connection, http.client.HTTPSConnection) == url.startswith(
+        "https"
+    )
+    assert (connection.host, connection.port, connection.timeout) == (host, port, 7.0)
+    assert getattr(connection, "server_name", "n") == "n"
