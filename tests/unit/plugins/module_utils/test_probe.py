@@ -14,9 +14,23 @@ import urllib.error
 import urllib.request
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.probe import pages, program, rounds
+from ansible_collections.ascend.inference.plugins.module_utils.probe import (
+    pages,
+    pause,
+    program,
+    rounds,
+    silence,
+)
 from ansible_collections.ascend.inference.plugins.module_utils.probe.pause import paused_until
-from ansible_collections.ascend.inference.plugins.module_utils.probe.progress import Progress
+from ansible_collections.ascend.inference.plugins.module_utils.probe.progress import (
+    Progress,
+    State,
+    judged,
+)
+from ansible_collections.ascend.inference.plugins.module_utils.probe.results import (
+    Outcome,
+    Results,
+)
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys
@@ -367,3 +381,185 @@ def test_a_folder_that_cannot_be_written_is_a_finding(tmp_path):
     with Cluster(tmp_path, **PAIR) as cluster:
         found = service(cluster, tmp_path / "missing")
     assert "textfile_directory" in found.found["findings"][0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ahead", "counts"),
+    [
+        ("86400", 0, True),
+        ("86400.5", 0, False),
+        ("0", 0, False),
+        ("0.5", 0, True),
+        ("60", 0.9, True),
+        ("60", 1.5, False),
+    ],
+)
+def test_edges_of_a_pause(tmp_path, monkeypatch, seconds, ahead, counts):
+    (tmp_path / "pause").write_text(seconds)
+    os.utime(str(tmp_path / "pause"), (1000 + ahead, 1000 + ahead))
+    monkeypatch.setattr(pause.time, "time", lambda: 1000.0)
+    found = paused_until(str(tmp_path / "probe.json"))
+    assert found == (pytest.approx(1000 + ahead + float(seconds)) if counts else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("finished", "since", "until", "age", "paused"),
+    [(None, 5.0, 0, None, 0.0), (1.0, 5.04, 0, 5.0, 0.0), (1.0, -3.0, 100.26, 0.0, 0.3), (0.0, 2.0, 99.0, 2.0, 0.0)],
+)
+def test_the_age_and_the_pause_on_the_page(finished, since, until, age, paused):
+    text = pages.page_text({"finished": finished, "paused_until": until, "x": "钥"}, 100.0, since)
+    assert json.loads(text) == {"finished": finished, "paused_until": until, "x": "钥", "age": age, "paused": paused}
+    assert "钥" in text
+
+
+class Known:
+    """Rounds of which only the outcome is asked."""
+
+    def __init__(self, stuck=()):
+        self.settings = rounds.Settings('a"b\\c\nd', 60.0, 30.0)
+        self.results, self.progress = Results(), Progress()
+        self.finished, self.paused_until, self.count = 123.5, 7.0, 3
+        self.stuck = lambda: dict(stuck)
+
+
+def test_metrics_have_each_value_with_escaped_labels():
+    known = Known()
+    known.results.expect("x", "x")
+    known.results.add("clients", "clients", Outcome(5.0, "", None, 0.0))
+    known.results.add("p->d", "r0", Outcome(6.0, "broken", 0.25))
+    known.progress.states = {"d": State("unknown", 5.0), "c": State("silent", 9.0), "b": State("ok")}
+    lines = pages.metrics_of(known).splitlines()
+    label = 'deployment="a\\"b\\\\c\\nd"'
+    assert [line for line in lines if not line.startswith("#")] == [
+        f'inference_probe_success{{{label},path="clients"}} 1',
+        f'inference_probe_success{{{label},path="p->d"}} 0',
+        f'inference_probe_ttft_seconds{{{label},path="p->d"}} 0.25',
+        f'inference_probe_cached_tokens{{{label},path="clients"}} 0',
+        f'inference_probe_path_timestamp_seconds{{{label},path="clients"}} 5',
+        f'inference_probe_path_timestamp_seconds{{{label},path="p->d"}} 6',
+        f"inference_probe_last_run_timestamp_seconds{{{label}}} 123.5",
+        f"inference_probe_paused_until_timestamp_seconds{{{label}}} 7",
+        f"inference_probe_interval_seconds{{{label}}} 60",
+        f'inference_probe_engine_stalled_seconds{{{label},engine="b"}} 0',
+        f'inference_probe_engine_stalled_seconds{{{label},engine="c"}} 9',
+    ]
+    assert lines[1] == "# TYPE inference_probe_success gauge" and pages.metrics_of(known).endswith("\n")
+
+
+def test_findings_come_in_order_and_are_cut():
+    stuck = [("c", State("silent", 90.0)), ("d", State("stalled", 600.0, 2.0))]
+    known = Known(stuck)
+    known.results.add("p->d", "r0", Outcome(6.0, "x" * 500))
+    known.results.add("clients", "clients", Outcome(5.0, "y\nz"))
+    page = pages.page_of(known, "the folder")
+    assert page["findings"][:2] == ["the folder", "clients: y\\nz"] and page["findings"][2] == "path p->d: " + "x" * 369
+    assert page["findings"][3].startswith("c has not answered for 2 min: it hangs")
+    assert page["findings"][4].startswith("d has 2 requests and has computed no token for 10 min")
+    assert (page["more"], page["stuck"], page["rounds"], page["timeout"], page["interval"]) == (
+        0,
+        ["c", "d"],
+        3,
+        30.0,
+        60.0,
+    )
+    for number in range(4):
+        known.results.add("clients", f"{number}", Outcome(5.0, "z"))
+    page = pages.page_of(known, "the folder")
+    assert (len(page["findings"]), page["more"], page["finished"], page["paused_until"]) == (8, 1, 123.5, 7.0)
+
+
+def test_a_path_has_the_newest_result_of_its_pairs():
+    results = Results()
+    for path in ("b", "a", "clients"):
+        results.expect(path, "r")
+    results.add("a", "r", Outcome(9.0, ""))
+    results.add("a", "s", Outcome(5.0, "broken"))
+    results.expect("a", "s")  # does not forget
+    found = results.paths()
+    assert [(path.name, path.success) for path in found] == [("clients", None), ("a", False), ("b", None)]
+    assert found[1].problems == ("broken",) and found[1].last.at == 9.0 and found[0].last is None
+    assert [results.failing(*names) for names in (("a", "s"), ("a", "r"), ("b", "r"), ("c", "x"))] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+RUN, WAIT, PROMPT, NEW = (
+    "vllm:num_requests_running",
+    "vllm:num_requests_waiting",
+    "vllm:prompt_tokens_total",
+    "vllm:generation_tokens_total",
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (Reply(0, "", 0.0, "refused"), ("down", 0.0, 0.0)),
+        (Reply(0, "", 0.0, "unreachable"), ("down", 0.0, 0.0)),
+        (Reply(200, "", 0.0, "timeout"), ("silent", 0.0, 0.0)),
+        (Reply(200, f"{RUN} 1\n{NEW} 1\n", 0.0, "cut"), ("unknown", 0.0, 0.0)),
+        (Reply(500, f"{RUN} 1\n{NEW} 1\n", 0.0, ""), ("unknown", 0.0, 0.0)),
+        (Reply(200, f"{RUN} 1\n", 0.0, ""), ("unknown", 0.0, 0.0)),
+        (Reply(200, f"{WAIT} 1\n{NEW} 1\n", 0.0, ""), ("unknown", 0.0, 0.0)),
+        (Reply(200, f"{RUN} 0\n{NEW} 4\n", 0.0, ""), ("ok", 0.0, 4.0)),
+        (Reply(200, f"{RUN} 0\n{WAIT} 2\n{NEW} 4\n{PROMPT} 3\n", 0.0, ""), ("stalled", 2.0, 7.0)),
+        (Reply(200, f"{RUN} 1\n{WAIT} 2\n{PROMPT} 3\n", 0.0, ""), ("stalled", 3.0, 3.0)),
+    ],
+)
+def test_what_an_answer_says_about_an_engine(answer, found):
+    assert judged(answer) == found
+
+
+def test_an_engine_is_preferred_for_ten_rounds():
+    progress = Progress()
+    progress.look("e", Reply(0, "", 0.0, "refused"), 0.0)
+    assert progress.working_again() == set()
+    rounds_in_which = 0
+    for number in range(1, 20):
+        progress.look("e", read(0, 7), float(number))
+        rounds_in_which += progress.working_again() == {"e"}
+    assert rounds_in_which == 9  # and the one in which it was away
+
+
+@pytest.mark.parametrize(
+    ("replies", "running", "asked"),
+    [
+        ([Reply(0, "", 0.0, "refused")], False, 1),
+        ([Reply(0, "", 0.0, "timeout"), Reply(200, '{"paused": 0.5}', 0.0, "")], True, 2),
+        ([Reply(200, '{"paused": 0}', 0.0, "")] * 3, None, 3),
+        ([Reply(200, '{"paused": 9}', 0.0, "cut")] * 3, None, 3),
+    ],
+)
+def test_a_probe_is_waited_for_until_the_timeout(monkeypatch, replies, running, asked):
+    times, left = [0.0], list(replies)
+    monkeypatch.setattr(silence, "ask", lambda target, path, timeout: left.pop(0))
+
+    def sleep(seconds):
+        times[0] += seconds
+
+    def wait():
+        return silence.wait_until_paused("http://x", 4, lambda: times[0], sleep)
+
+    if running is None:
+        with pytest.raises(silence.NotPaused, match="did not say within 4 s"):
+            wait()
+        assert times[0] == 4.0
+    else:
+        assert wait() is running
+    assert len(replies) - len(left) == asked
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Reply(200, "a\nb", 0.0, ""), "200 a\\nb"),
+        (Reply(0, "x", 0.0, "cut", "reset"), "reset"),
+        (Reply(0, "x", 0.0, "cut"), "cut"),
+        (Reply(200, "x" * 500, 0.0, ""), "200 " + "x" * 196),
+    ],
+)
+def test_what_a_probe_answered_is_shown(answer, words):
+    assert silence.shown(answer) == words

@@ -10,7 +10,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.collector import 
 from ansible_collections.ascend.inference.plugins.module_utils.tools.client_text import without_clients
 from ansible_collections.ascend.inference.plugins.module_utils.verify import logs as verified
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines, Log
-from ansible_collections.ascend.inference.plugins.module_utils.verify.red_flags import RED_FLAGS, flags_of
+from ansible_collections.ascend.inference.plugins.module_utils.verify.red_flags import RED_FLAGS, flags_of, transfers_of
 
 LINES = {
     "transfer_failed": "Mooncake transfer failed for request r1",
@@ -107,3 +107,26 @@ def test_a_separator_of_unicode_ends_no_line():
     line = "INFO Received request cmpl-1: prompt: 'a\u2028Mooncake transfer failed\x85Mooncake transfer failed'"
     lines = verified.split(line + "\r\nsecond\rthird\n")
     assert len(lines) == 3 and not verified.evidence("x", lines, lines, TRANSFERRED)["red_flags"]
+
+
+@pytest.mark.parametrize(
+    ("line", "transferred", "found"),
+    [
+        ("KV cache transfer for request r1 took 9.50 ms.", TRANSFERRED.transferred, (1, 9.5)),
+        ("KV cache transfer for request r1 took 9 ms (2 took 3ms)", TRANSFERRED.transferred, (2, 12.0)),
+        ("KV cache transfer for request r1 took 9.50 ms.", "", (0, 0.0)),
+        ("Something else took 9.50 ms.", TRANSFERRED.transferred, (0, 0.0)),
+        ("KV cache transfer for request r1 took 9.50 s.", TRANSFERRED.transferred, (0, 0.0)),
+        ("Num successful transfers=3, Avg xfer time (ms)=2.5", "", (3, 7.5)),
+        ("Num successful transfers=3", "", (0, 0.0)),
+        ("Avg xfer time (ms)=2.5", "", (0, 0.0)),
+        ("Num successful transfers=3, Avg xfer time (ms)=2.5.1", "", (0, 0.0)),
+        ("Num successful transfers=1234567890123, Avg xfer time (ms)=2", "", (0, 0.0)),
+    ],
+)
+def test_transfers_and_their_time_in_a_line(line, transferred, found):
+    assert transfers_of(line, transferred) == found
+
+
+def test_a_line_may_have_several_flags():
+    assert flags_of("status: 103900: Mooncake transfer failed") == ["transfer_failed", "transfer_status_1039"]

@@ -10,6 +10,8 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import (
+    Answer,
+    Token,
     excerpt,
     read_answer,
     read_stream,
@@ -140,3 +142,113 @@ def test_a_number_of_tokens_that_is_no_count_is_no_completion(name, count):
     assert read_answer(reply(completion(usage=usage))).problem == "not_json"
     events = ((0.1, chunk(" river")), (0.2, chunk("", "length", usage=usage)), (0.3, "[DONE]"))
     assert read_stream(reply("data", events=events)).problem == "not_json"
+
+
+LOGPROBS = {"tokens": ["a", "b"], "token_logprobs": [-1, -2.5], "top_logprobs": [{"a": -1, "x": -3}, {"b": -2.5}]}
+TOKENS = (Token("a", -1.0, {"a": -1.0, "x": -3.0}), Token("b", -2.5, {"b": -2.5}))
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "tokens"),
+    [
+        (LOGPROBS, TOKENS),
+        (
+            {
+                "content": [
+                    {
+                        "token": "a",
+                        "logprob": -1,
+                        "top_logprobs": [{"token": "a", "logprob": -1}, {"token": "x", "logprob": -3}],
+                    },
+                    {"token": "b", "logprob": -2.5, "top_logprobs": [{"token": "b", "logprob": -2.5}]},
+                ]
+            },
+            TOKENS,
+        ),
+        (None, ()),
+        ({}, ()),
+        ({**LOGPROBS, "top_logprobs": [None, None]}, ()),
+        ({**LOGPROBS, "token_logprobs": [None, -1]}, ()),
+        ({"content": [{"token": "a"}]}, ()),
+    ],
+)
+def test_tokens_of_a_completion_and_of_a_chat(logprobs, tokens):
+    assert read_answer(reply(completion(choice={"logprobs": logprobs}))).tokens == tokens
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": "b"}, "b"),
+        ({"reasoning": "a", "reasoning_content": "x", "content": "b"}, "ab"),
+        ({"reasoning_content": "a", "content": "b"}, "ab"),
+        ({"reasoning_content": "a", "content": None}, "a"),
+        ({"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}, {}, {"function": {"name": "g"}}]}, "f{}g"),
+    ],
+)
+def test_the_text_of_a_chat_is_reasoning_content_and_calls(message, text):
+    assert read_answer(reply(completion(choice={"message": message}))).text == text
+    events = [(0.2, json.dumps({"choices": [{"delta": message, "finish_reason": "tool_calls"}]})), (0.3, "[DONE]")]
+    assert (read_stream(reply("x", events=events)).text, read_stream(reply("x", events=events)).problem) == (text, "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "missing"),
+    [
+        (
+            completion(choice={"text": "", "finish_reason": None}, usage=None),
+            "text, completion_tokens > 0, a finish_reason of length or stop (it is '')",
+        ),
+        (completion(choice={"finish_reason": "abort"}), "a finish_reason of length or stop (it is 'abort')"),
+        (completion(usage={"completion_tokens": 0}), "completion_tokens > 0"),
+    ],
+)
+def test_each_missing_part_is_named(answer, missing):
+    assert read_answer(reply(answer)).detail == "missing in the answer: " + missing
+
+
+@pytest.mark.parametrize("reason", ["length", "stop", "tool_calls"])
+def test_ends_of_a_whole_answer(reason):
+    answer = read_answer(reply(completion(choice={"finish_reason": reason})))
+    assert (answer.problem, answer.finish_reason, answer.ttft, answer.kv_transfer_params) == ("", reason, None, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "wrong_key"), [(200, False), (400, False), (401, True), (402, False), (403, True), (404, False)]
+)
+def test_which_answers_say_that_the_key_is_wrong(status, wrong_key):
+    assert Answer("http_error", "", status).unauthorized is wrong_key
+
+
+def test_what_came_is_kept_with_its_time():
+    for broken in (reply(status=0, error="cut"), reply("boom", 500), reply(""), reply("<html>")):
+        for read in (read_answer, read_stream):
+            found = read(broken)
+            assert (found.seconds, found.status) == (0.5, broken.status)
+    assert read_answer(reply("", 500)).detail == "HTTP 500: (empty body)"
+    assert read_answer(reply("a\nb", 500)).detail == "HTTP 500: a b"
+    assert read_answer(reply(status=0, error="timeout")).detail == "no answer within the timeout"
+    assert read_answer(reply("<html>")).detail == "HTTP 200, but not a completion: <html>"
+    assert read_stream(reply("<html>")).detail == "HTTP 200, but not a streamed completion: <html>"
+
+
+def test_of_a_stream_the_first_choice_and_the_last_usage_count():
+    two = {
+        "id": "first",
+        "choices": [{"text": "a"}, {"text": "x"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1},
+    }
+    last = {
+        "id": "second",
+        "choices": [{"text": "b", "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+    }
+    events = [(0.1, "no json"), (0.2, json.dumps(two)), (0.3, json.dumps(last)), (0.4, "[DONE]")]
+    found = read_stream(reply("x", events=events))
+    assert (found.text, found.request_id, found.finish_reason, found.ttft) == ("ab", "first", "stop", 0.2)
+    assert (found.prompt_tokens, found.completion_tokens, found.seconds) == (7, 3, 0.5)
+
+
+def test_an_excerpt_is_cut_behind_its_length():
+    assert (excerpt("x" * 200), excerpt("x" * 201)) == ("x" * 200, "x" * 200 + "…")
+    assert (excerpt("abc", 3), excerpt("abcd", 3)) == ("abc", "abc…")

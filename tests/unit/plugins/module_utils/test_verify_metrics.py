@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.verify.leader import serves
 from ansible_collections.ascend.inference.plugins.module_utils.verify.metrics import (
+    labels_of,
+    ranks_served,
     read_metrics,
     served,
     store_gets,
@@ -83,3 +87,78 @@ def test_what_is_no_usable_number_counts_as_absent():
 def test_a_sum_is_unknown_if_one_of_its_parts_is():
     text = 'u{engine="0"} 0.2\nu{engine="1"} +Inf\np{source="local_compute"} 1\np{source="external_kv_transfer"} x\n'
     assert read_metrics(text) == {"p{source=local_compute}": 1.0}
+
+
+DONE = "vllm:request_success_total"
+
+
+def test_ranks_that_finished_requests():
+    text = f'{DONE}{{engine="0"}} 2\n{DONE}{{engine="11",finished_reason="stop"}} 3\n{DONE}{{engine="11",finished_reason="length"}} 1\n'
+    after = read_metrics(f'{text}{DONE}{{engine="2"}} 7\nother{{engine="3"}} 9\n')
+    assert after[DONE] == 13.0 and "other{engine=3}" not in after
+    assert ranks_served({f"{DONE}{{engine=2}}": 7.0, f"{DONE}{{engine=0}}": 1.5}, after) == {0: 0.5, 11: 4.0}
+    assert ranks_served({}, read_metrics(f"{DONE} 5\n")) == {}
+
+
+def test_a_name_with_one_unknown_value_is_unknown():
+    text = 'a{source="x"} 1\na{source="y"} NaN\nb 1\nb +Inf\nc 1 \n# d 1\n'
+    assert read_metrics(text) == {"a{source=x}": 1.0, "c": 1.0}
+
+
+def test_labels_of_each_sample():
+    text = '# a{x="1"} 1\na{x="1",y="b\\"c"} 1\na 2\nab{x="3"} 1\n'
+    assert labels_of(text, "a") == [{"x": "1", "y": 'b\\"c'}, {}]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ttft"),
+    [
+        ({"sum": 1.0, "count": 1.0}, {"sum": 4.0, "count": 3.0}, 1.5),
+        ({"sum": 1.0, "count": 3.0}, {"sum": 1.0, "count": 3.0}, None),
+        ({}, {"count": 3.0}, None),
+        ({}, {"sum": 0.0, "count": 4.0}, 0.0),
+    ],
+)
+def test_the_mean_time_to_the_first_token(before, after, ttft):
+    name = "vllm:time_to_first_token_seconds_"
+    values = ({name + key: value for key, value in part.items()} for part in (before, after))
+    assert served(*values).ttft_seconds == ttft
+
+
+def test_each_counter_of_an_engine_has_its_field():
+    source = "vllm:prompt_tokens_by_source_total{{source={}}}"
+    names = (
+        DONE,
+        "vllm:prompt_tokens_total",
+        *map(source.format, ("external_kv_transfer", "local_compute", "local_cache_hit")),
+    )
+    after = {name: float(number) for number, name in enumerate((*names, "vllm:external_prefix_cache_hits_total"), 1)}
+    assert tuple(served({}, after)) == (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, None)
+    assert served(dict.fromkeys(after, 1.0), after)[:6] == (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
+
+
+def test_the_larger_of_the_stores_counters_counts():
+    names = ("valid_get_nums_", "mem_cache_hit_nums_", "file_cache_hit_nums_")
+    for name in names:
+        assert store_gets(dict.fromkeys(names, 1.0), {**dict.fromkeys(names, 1.0), name: 4.0}) == 3.0
+    for name in ("master_key_count", "master_put_start_requests_total", "master_batch_put_start_items_total"):
+        assert store_puts({name: 1.0}, {name: 3.0}) == 2.0
+    assert store_gets({}, {"master_batch_get_replica_list_items_total": 2.0}) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("body", "leads"),
+    [
+        ("OK", True),
+        (" OK\n", True),
+        ("ok", False),
+        ("", False),
+        ('{"service_ready": true}', True),
+        ('{"service_ready": false}', False),
+        ('{"service_ready": 1}', False),
+        ("{}", False),
+        ("[]", False),
+    ],
+)
+def test_which_answer_is_that_of_a_serving_master(body, leads):
+    assert serves(body) is leads

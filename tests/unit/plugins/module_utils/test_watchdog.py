@@ -9,7 +9,7 @@ import json
 import time
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.probe import watchdog
+from ansible_collections.ascend.inference.plugins.module_utils.probe import answer, watchdog
 from ansible_collections.ascend.inference.plugins.modules import engine_watchdog
 
 NOW = 100000.0
@@ -193,3 +193,110 @@ def test_what_is_no_number_on_the_page_proves_nothing(value):
     times = 'inference_probe_path_timestamp_seconds{path="clients"} 9\n'
     assert watchdog.proven(f'inference_probe_success{{path="clients"}} {value}\n{times}', ["decode-0"], 0)
     assert watchdog.proven(text + times, ["decode-0"], 0) == ""
+
+
+@pytest.mark.parametrize(
+    ("page", "known"),
+    [
+        ({"age": 420.0}, True),  # three rounds and eight answers
+        ({"age": 420.1}, False),
+        ({"age": 0}, True),
+        ({"interval": None, "age": 240.0}, True),
+        ({"interval": None, "age": 240.1}, False),
+        ({"timeout": None, "age": 180.0}, True),
+        ({"timeout": None, "age": 180.1}, False),
+        ({"paused": 0.1}, False),
+        ({"paused": 0}, True),
+        ({"more": "x"}, False),
+    ],
+)
+def test_how_old_a_result_may_be(page, known):
+    assert bool(decided(page).engine) is known
+    assert ("unknown" in " ".join(decided(page).findings)) is not known
+
+
+@pytest.mark.parametrize(
+    ("seconds", "counts", "set_back"),
+    [(3599, True, False), (3600, False, False), (0, True, False), (-60, True, False), (-60.5, True, True)],
+)
+def test_which_action_is_one_of_the_last_hour(seconds, counts, set_back):
+    found = decided(actions=[{"at": NOW - seconds, "engine": "decode-1"}], per_hour=1)
+    assert (found.engine == "") is counts
+    assert ("the clock was set" in " ".join(found.findings)) is set_back
+
+
+def test_the_findings_name_each_stuck_engine_and_the_one_that_is_read():
+    found = decided({"stuck": ["decode-1", "old-0", "decode-0"]})
+    assert found.findings[:3] == [f"{name} makes no progress" for name in ("decode-1", "old-0", "decode-0")]
+    assert found.findings[3:] == ["old-0 is stuck and is in no plan. Fix: run deploy"] and found.engine == "decode-0"
+    refused = decided({"stuck": ["decode-1", "decode-0"]}, per_hour=0).findings[-1]
+    assert "inference_watchdog_per_hour: 0" in refused and "read the logs of decode-1" in refused
+
+
+@pytest.mark.parametrize(
+    ("page", "numbers"),
+    [
+        ({}, {"age": None, "interval": 0, "timeout": 0, "paused": 0, "more": 0}),
+        (
+            {"age": 1.5, "interval": 60, "timeout": 3, "paused": 2, "more": 1},
+            {"age": 1.5, "interval": 60, "timeout": 3, "paused": 2, "more": 1},
+        ),
+        ({"age": True}, None),
+        ({"interval": "60"}, None),
+        ({"timeout": []}, None),
+        ({"paused": float("nan")}, None),
+        ({"more": 1e16}, None),
+    ],
+)
+def test_numbers_of_a_page(page, numbers):
+    assert answer.numbers_of(page) == numbers
+
+
+@pytest.mark.parametrize(
+    ("paths", "good"),
+    [
+        ({"good": 1, "failed": 0, "unknown": 2}, True),
+        ({"good": 1, "failed": 0, "unknown": 2, "x": "y"}, True),
+        ({"good": 1, "failed": 0}, False),
+        ({"good": 1, "failed": -1, "unknown": 2}, False),
+        ({"good": 1.0, "failed": 0, "unknown": 2}, False),
+        ({"good": True, "failed": 0, "unknown": 2}, False),
+        ([], False),
+        (None, False),
+    ],
+)
+def test_counts_of_a_page(paths, good):
+    expected = {"good": 1, "failed": 0, "unknown": 2} if good else None
+    assert answer.counts_of({"paths": paths}) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "page"), [("{}", {}), ('{"age": 1}', {"age": 1}), ("[1]", {}), ("{", {}), ("[" * 100000, {})]
+)
+def test_a_page_that_is_something_else_is_empty(body, page):
+    assert watchdog.page_of(body) == page
+
+
+def test_a_request_at_the_very_moment_is_no_proof():
+    assert (
+        watchdog.proven(metrics(clients=(1, 10)), ["colocated-0"], 10) == "no request of clients was tried since then"
+    )
+    assert watchdog.proven(metrics(clients=(1, 10.1)), ["colocated-0"], 10) == ""
+    text = metrics(clients=(0, 11), prefill_0_to_decode_0=(0, 11), prefill_0_to_decode_1=(0, 11))
+    assert watchdog.proven(text, ["decode-0"], 10) == "requests over clients, prefill-0->decode-0 fail"
+    names = [f"decode-0-{number}" for number in range(5)]
+    text = metrics(clients=(1, 11), prefill_0_to_decode_0_1=(1, 9))
+    assert watchdog.proven(text, names, 10) == f"no request over {', '.join(names[:4])} was tried since then"
+
+
+def test_one_action_of_a_time_is_kept_and_a_missing_folder_is_said(tmp_path):
+    for result in ("began", "proven"):
+        watchdog.note(str(tmp_path), {"at": 1, "result": result})
+    watchdog.note(str(tmp_path), {"at": 2, "result": "began"})
+    assert [(action["at"], action["result"]) for action in watchdog.actions_of(str(tmp_path))] == [
+        (1, "proven"),
+        (2, "began"),
+    ]
+    assert watchdog.actions_of(str(tmp_path / "none")) == []
+    with pytest.raises(OSError, match="No such file"):
+        watchdog.note(str(tmp_path / "none"), {"at": 1})
