@@ -146,3 +146,102 @@ def test_proxies_are_asked_for_their_engines(tmp_path):
         ("prefill", "older", "2"),
     ]
     assert 'inference_router_requests{deployment="d",service="disaggregated"} 4' in text
+
+
+SOUND = {
+    "npu_id": 4,
+    "device_id": None,
+    "health": "OK",
+    "temperature_celsius": 0,
+    "hbm_used_mib": 0,
+    "hbm_total_mib": 2,
+    "ecc": {
+        "hbm_double_bit_error_count": 2,
+        "ddr_double_bit_error_count": 3,
+        "hbm_single_bit_error_count": 50,
+        "x_double_bit_error_count": None,
+    },
+}
+SOUND_LINK = {"values": {"link": "up", "link_stat": {"link_up_count": 0}}, "errors": {}}
+
+
+@pytest.mark.parametrize(
+    ("npu", "answer", "changed"),
+    [
+        ({}, {}, {}),
+        ({"device_id": 0, "npu_id": 9}, {}, {}),
+        ({"health": "Warning"}, {}, {"health": 0}),
+        ({"health": "Alarm"}, {}, {"health": 0}),
+        ({"health": "Critical"}, {}, {"health": 0}),
+        ({"health": "Offline"}, {}, {"health": -1, "query_failed": 1}),
+        ({"health": None}, {}, {"health": -1, "query_failed": 1}),
+        ({"ecc": None}, {}, {"ecc_double_bit_errors_total": None, "query_failed": 1}),
+        ({"ecc": {}}, {}, {"ecc_double_bit_errors_total": None}),
+        ({"hbm_used_mib": None}, {}, {"hbm_used_bytes": None}),
+        ({"temperature_celsius": None}, {}, {"temperature_celsius": None}),
+        ({}, {"errors": {"link_stat": "busy"}}, {"query_failed": 1}),
+        ({}, {"values": {"link": "down"}}, {"link": 0, "link_changes_total": None}),
+        ({}, {"values": {"link": None}}, {"link": -1, "link_changes_total": None, "query_failed": 1}),
+        ({}, {"values": {}}, {"link": -1, "link_changes_total": None}),
+        ({}, None, {"link": None, "link_changes_total": None}),
+    ],
+)
+def test_each_value_of_a_device(npu, answer, changed):
+    good = {
+        "health": 1,
+        "link": 1,
+        "link_changes_total": 0,
+        "temperature_celsius": 0,
+        "hbm_used_bytes": 0,
+        "hbm_total_bytes": 2**21,
+    }
+    good.update(ecc_double_bit_errors_total=5, query_failed=0)
+    device = npu.get("device_id", 4)
+    links = {} if answer is None else {device: dict(SOUND_LINK, **answer)}
+    found = metrics.samples([dict(SOUND, **npu)], links, [], 5.0)
+    assert found[0] == ("inference_npu_last_run_timestamp_seconds", {}, 5.0)
+    values = {
+        name[len("inference_npu_") :]: value for name, labels, value in found if labels == {"device": str(device)}
+    }
+    assert values == {name: value for name, value in dict(good, **changed).items() if value is not None}
+
+
+def test_devices_come_by_number_with_those_that_only_npu_smi_shows():
+    npus = [dict(SOUND, npu_id=number) for number in (11, 2)] + [dict(SOUND, npu_id=None)]
+    found = metrics.samples(npus, {}, [7, 2], 5.0)
+    devices = [labels["device"] for name, labels, value in found if name == "inference_npu_health"]
+    assert devices == ["2", "7", "11"]
+    assert ("inference_npu_query_failed", {"device": "all"}, 1) not in found
+
+
+def test_values_of_one_name_stand_together_and_are_escaped():
+    found = [
+        ("b_total", {}, 2),
+        ("a", {"z": 'x"\\y\n', "b": "1"}, 1.5),
+        ("b_total", {"x": "\x1b"}, 10**6),
+        ("other", {}, 1),
+    ]
+    assert metrics.text_of(found, {"a": "About a.", "b_total": "About b.", "c": "About c."}) == (
+        '# HELP a About a.\n# TYPE a gauge\na{b="1",z="x\\"\\\\y\n"} 1.5\n'
+        '# HELP b_total About b.\n# TYPE b_total counter\nb_total 2\nb_total{x="\\\\x1b"} 1000000\n'
+    )
+
+
+def test_counters_of_a_log_have_its_service_and_whether_it_was_read():
+    own = {"flags": {"b": 1, "a": 0}, "transfers": 3, "milliseconds": 1500.0, "gaps": 2}
+    settings = {
+        "deployment": "d",
+        "services": [{"service": "s", "role": "decode"}, {"service": "t", "role": "prefill"}],
+    }
+    found = metrics.log_samples(settings, {"s": own, "t": own}, {"s": "", "t": "gone"}, 9.0)
+    labels = {"deployment": "d", "service": "s", "role": "decode"}
+    assert found[:7] == [
+        ("inference_log_red_flags_total", dict(labels, flag="a"), 0),
+        ("inference_log_red_flags_total", dict(labels, flag="b"), 1),
+        ("inference_log_transfers_total", labels, 3),
+        ("inference_log_transfer_seconds_total", labels, 1.5),
+        ("inference_log_gaps_total", labels, 2),
+        ("inference_log_read", labels, 1),
+        ("inference_log_last_run_timestamp_seconds", labels, 9.0),
+    ]
+    assert [value for name, labels, value in found if name == "inference_log_read"] == [1, 0]

@@ -8,7 +8,11 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.install import package_lock, venv
+from ansible_collections.ascend.inference.plugins.module_utils.install import (
+    index_credentials,
+    package_lock,
+    venv,
+)
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv import Builder, VenvError
 
 WISH = {"requirements": ["a==1"], "exclude": ["b"], "imports": ["a"]}
@@ -301,3 +305,127 @@ def test_an_installation_that_hangs_is_an_error(monkeypatch):
     monkeypatch.setattr(venv, "TIMEOUT", 0.2)
     with pytest.raises(OSError, match="sleep 9 did not end within"):
         venv.run_command(["sleep", "9"], {})
+
+
+@pytest.mark.parametrize(
+    ("output", "contradicts"),
+    [
+        ("ResolutionImpossible: for help", True),
+        ("a and b have conflicting dependencies.", True),
+        ("a==1 and b==2 are incompatible", True),
+        ("your requirements are unsatisfiable", True),
+        ("No matching distribution found for a", False),
+        ("", False),
+    ],
+)
+def test_what_says_that_requirements_contradict_each_other(output, contradicts):
+    assert venv.contradiction(output) is contradicts
+
+
+@pytest.mark.parametrize(
+    ("line", "overrides", "about"),
+    [
+        ("vllm 1 has requirement torch_npu==2, but you have 3", ["torch-npu<4"], True),
+        ("vllm 1 has requirement torch.NPU, but", ["torch-npu[x]>1"], True),
+        ("vllm 1 has requirement torch==2, but", ["torch-npu<4"], False),
+        ("vllm 1 has requirement torch==2, but", [], False),
+        ("vllm 1 requires torch, which is not installed.", ["torch"], False),
+    ],
+)
+def test_which_complaint_is_about_an_overridden_requirement(line, overrides, about):
+    assert venv.overridden(line, overrides) is about
+
+
+@pytest.mark.parametrize(
+    ("listing", "options", "expected"),
+    [
+        ("", {}, {}),
+        (
+            "global.timeout='5'\nglobal.index-url=https://a\nglobal.cert='/c'",
+            {},
+            {"PIP_CERT": "/c", "SSL_CERT_FILE": "/c"},
+        ),
+        ("other.cert='/c'", {}, {}),
+        ("global.find-links='/a\\n/b'", {}, {"PIP_FIND_LINKS": "/a /b", "UV_FIND_LINKS": "/a,/b"}),
+        (
+            "global.extra-index-url='https://a https://b'",
+            {"extra-index-url": []},
+            {"PIP_EXTRA_INDEX_URL": "https://a https://b", "UV_EXTRA_INDEX_URL": "https://a https://b"},
+        ),
+        (
+            "global.index-url='https://a'",
+            {"index-url": ["https://b"]},
+            {"PIP_INDEX_URL": "https://b", "UV_DEFAULT_INDEX": "https://b"},
+        ),
+    ],
+)
+def test_settings_of_pip_and_uv(listing, options, expected):
+    assert venv.settings(listing, options) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "library"),
+    [
+        ("ImportError: libascend_hal.so: cannot open shared object file: No such file", "libascend_hal.so"),
+        ("libstdc++.so.6: cannot open shared object file", "libstdc++.so.6"),
+        ("libx.so: undefined symbol", ""),
+    ],
+)
+def test_the_library_that_is_missing(text, library):
+    assert venv.missing_library(text) == library
+
+
+HASH = "--hash=sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize(
+    ("text", "hashed"),
+    [
+        ("", True),
+        (f"a==1 \\\n    {HASH} \\\n    {HASH}\n", True),
+        (f"a==1 \\\n    {HASH}\n    # via b\nb==1\n", False),
+        (f"a==1\nb==1 \\\n    {HASH}\n", False),
+        (f"a==1 {HASH}\n", True),
+        (f"a==1 {HASH}\n    {HASH}\nb==1\n", False),
+        (f"# a\n--index-url x\na==1 {HASH}\n", True),
+    ],
+)
+def test_whether_each_package_of_a_lock_has_a_hash(text, hashed):
+    assert package_lock.fully_hashed(text) is hashed
+
+
+def test_a_lock_is_one_of_its_requirements():
+    wish = {"requirements": ["a"], "imports": []}
+    lock = package_lock.signed("a==1\n", wish)
+    assert package_lock.belongs(lock, dict(reversed(list(wish.items()))))
+    assert not package_lock.belongs(lock, dict(wish, requirements=["b"]))
+    assert not package_lock.belongs("", wish) and not package_lock.belongs("a==1\n" + lock, wish)
+
+
+def test_versions_of_pip_freeze_that_are_preferred():
+    freeze = "a==1\n-e git+x==y\n# b==1\nc @ file:///c==1\nd>=1\ne==2+local\n"
+    assert package_lock.preferences(freeze) == "a==1\ne==2+local\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "tampered"),
+    [("THESE PACKAGES DO NOT MATCH THE HASHES FROM", True), ("Hash mismatch for `a`", True), ("no hash", False)],
+)
+def test_what_says_that_a_file_has_another_hash(output, tampered):
+    assert package_lock.tampered(output) is tampered
+
+
+def test_credentials_of_indexes():
+    urls = ["https://b:p%40ss@two/simple", "https://t0ken@one/simple", "https://three/simple"]
+    assert index_credentials.environment([*urls, urls[0]]) == {
+        "UV_INDEX_EXTRA_0_USERNAME": "b",
+        "UV_INDEX_EXTRA_0_PASSWORD": "p@ss",
+        "UV_INDEX_EXTRA_1_USERNAME": "t0ken",
+        "UV_INDEX_EXTRA_1_PASSWORD": "",
+    }
+    assert index_credentials.with_credentials("https://two/a.whl", urls) == "https://b:p%40ss@two/a.whl"
+    for address in ("http://two/a.whl", "https://two:444/a.whl", "https://three/a.whl"):
+        assert index_credentials.with_credentials(address, urls) == address
+    assert (
+        index_credentials.without_credentials("see https://a:b@c/d and https://e@f") == "see https://c/d and https://f"
+    )
