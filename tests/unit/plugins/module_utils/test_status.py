@@ -505,3 +505,267 @@ class Silent:
 
     def log(self, _service, _lines):
         return ""
+
+
+def asked(*replies):
+    """A function that gives these replies in turn, and the URLs it was asked for."""
+    left, urls = list(replies), []
+
+    def get(target, path, payload, timeout):
+        urls.append((target.url + path, target.validate_certs, payload, timeout))
+        return left.pop(0)
+
+    return get, urls
+
+
+def reply(body="", status=200, error="", detail=""):
+    return Reply(status, body, 0.0, error, detail)
+
+
+@pytest.mark.parametrize(
+    ("health", "answers", "problem"),
+    [
+        (reply("x"), True, ""),
+        (reply("x", 204), False, "HTTP 204"),
+        (reply("x", 200, "cut"), False, "cut"),
+        (reply("", 0, "refused", "a\nb"), False, "a\\nb"),
+    ],
+)
+def test_what_a_service_answers(health, answers, problem):
+    get, urls = asked(health, reply("a_total 3"), reply('{"version": "' + "1" * 70 + '"}'))
+    found = services.query({"url": "https://n1/h", "base": "http://n1:1", "version": "1"}, 2.0, get)
+    assert (found["answers"], found["problem"], found["body"]) == (answers, problem, health.body)
+    assert found["samples"] == ({"a_total": 3.0} if answers else {})
+    assert found["version"] == ("1" * 64 if answers else "")
+    assert urls[0] == ("https://n1/h", False, None, 2.0) and len(urls) == (3 if answers else 1)
+    if answers:
+        assert [url for url, *_more in urls[1:]] == ["http://n1:1/metrics", "http://n1:1/version"]
+
+
+def test_nobody_is_asked_for_what_is_not_planned():
+    get, urls = asked(reply("x" * 5000))
+    found = services.query({"url": "http://n1/h", "base": "", "version": ""}, 5.0, get)
+    assert len(found["body"]) == 4000 and len(urls) == 1 and found["version"] == ""
+    assert services.query({"url": "", "base": "http://n1:1", "version": "1"}, 5.0, get)["answers"] is None
+    assert len(urls) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "samples", "body", "expected"),
+    [
+        (
+            "decode",
+            {"vllm:request_success_total": 3.0, "vllm:num_requests_running": 1.0, "vllm:num_requests_waiting": 2.0},
+            "",
+            (3.0, 1.0, 2.0),
+        ),
+        ("decode", {}, '{"request_num": 4}', (None, None, None)),
+        ("router", {"vllm:request_success_total": 3.0}, '{"request_num": 4}', (None, 4, None)),
+        ("router", {"vllm_router_requests_total": 5.0}, "[1]", (5.0, None, None)),
+        ("router", {"vllm_router_requests_total": 5.0, "vllm_router_pd_requests_total": 6.0}, "{}", (6.0, None, None)),
+        ("router", {"vllm:num_requests_running": 1.0}, '{"request_num": "x"}', (None, None, None)),
+    ],
+)
+def test_requests_since_the_start(kind, samples, body, expected):
+    found = services.requests_of(kind, {"samples": samples, "body": body})
+    assert (found["done"], found["running"], found["waiting"]) == expected
+
+
+BARE = {
+    "name": "s",
+    "kind": "decode",
+    "url": "http://n1/h",
+    "base": "",
+    "timeout": 600,
+    "clients": 0,
+    "engines": [],
+    "transfers": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("found", "answers", "texts"),
+    [
+        (state(), True, []),
+        (state(), None, []),
+        (state("unknown", None), None, []),
+        (state("unknown", None), False, ["does not answer http://n1/h: late"]),
+        (state("stopped", None), False, ["is not running: stopped"]),
+        (state(since=NOW - 599), False, ["is not ready yet, 599 s after its start (timeout: 600 s)"]),
+        (state(since=NOW - 600), False, ["does not answer http://n1/h: late"]),
+        (state(since=NOW), False, ["is not ready yet, 0 s after its start (timeout: 600 s)"]),
+        (state(detail="odd"), True, ["odd"]),
+        (state("stopped", None, detail="odd"), None, ["is not running: stopped odd"]),
+        (state(restarts=None), True, []),
+        (state(restarts=2), True, ["restarted 2 times after an unexpected exit; see its log"]),
+    ],
+)
+def test_what_a_process_does(found, answers, texts):
+    assert list(services._process(BARE, found, {"answers": answers, "problem": "late"}, NOW)) == texts
+
+
+@pytest.mark.parametrize(
+    ("running", "deployed_digest", "planned_digest", "words"),
+    [
+        ("a", "a", "a", []),
+        ("", "a", "a", []),
+        ("b", "", "a", ["is deployed with other settings"]),
+        ("b", "a", "a", ["runs with other settings than the deployed ones"]),
+        ("a", "a", None, ["is no longer in the inventory"]),
+        ("a", "a", "", []),
+        ("a", "a", "b", ["is deployed with other settings"]),
+        ("", None, None, []),
+    ],
+)
+def test_which_settings_differ(running, deployed_digest, planned_digest, words):
+    known = {"generated": [], "digest": "a"}
+    found = list(services._settings(known, (running, deployed_digest, planned_digest)))
+    assert len(found) == len(words) and all(text.startswith(word) for text, word in zip(found, words))
+
+
+@pytest.mark.parametrize(
+    ("version", "expected", "other"),
+    [
+        ("0.1", "0.1", False),
+        ("0.1+cpu", "0.1+empty", False),
+        ("0.1", "0.2", True),
+        ("", "0.2", False),
+        ("0.1", "", False),
+    ],
+)
+def test_which_version_is_another_one(version, expected, other):
+    found = list(services._version({"version": expected}, {"version": version}))
+    assert found == ([f"is vLLM {version}, expected {expected}"] if other else [])
+
+
+ROW = {"requests": {"waiting": 0, "running": 0}, "kv": {}}
+
+
+@pytest.mark.parametrize(
+    ("service_more", "kv", "text"),
+    [
+        ({"transfers": True}, {"prompt_tokens": 100, "external_kv_transfer": 50}, ""),
+        (
+            {"transfers": True},
+            {"prompt_tokens": 100, "external_kv_transfer": 49},
+            "computes prompts itself: KV of 49 of 100",
+        ),
+        ({"transfers": True}, {"prompt_tokens": 100, "external_kv_transfer": None}, ""),
+        ({"transfers": True}, {"prompt_tokens": 0, "external_kv_transfer": 0}, ""),
+        ({"transfers": False}, {"prompt_tokens": 100, "external_kv_transfer": 0}, ""),
+        ({"clients": 2}, {"active_clients": 2}, ""),
+        ({"clients": 2}, {"active_clients": 0}, "has 0 of 2 planned store clients"),
+        ({"clients": 2}, {"active_clients": 1, "role": "standby"}, ""),
+        ({"clients": 2}, {"active_clients": 1, "role": "leader"}, "has 1 of 2 planned store clients"),
+        ({"clients": 2}, {}, ""),
+        ({}, {"quota": 1000 * 2**20, "bytes": 800 * 2**20}, ""),
+        ({}, {"quota": 1000 * 2**20, "bytes": 801 * 2**20}, "its database has 801 of 1000 MiB"),
+        ({}, {"quota": 1000}, ""),
+        ({}, {"bytes": 1000, "quota": 0}, ""),
+    ],
+)
+def test_edges_of_counters(service_more, kv, text):
+    found = list(services._counters(dict(BARE, **service_more), {"samples": {}, "body": ""}, dict(ROW, kv=kv)))
+    assert len(found) == bool(text) and all(item.startswith(text) for item in found)
+
+
+@pytest.mark.parametrize(
+    ("samples", "body", "texts"),
+    [
+        ({"vllm_router_worker_health": 3.0}, "", []),
+        ({"vllm_router_worker_health": 2.0}, "", ["reports 2 of 3 engines as healthy"]),
+        ({}, '{"prefill_instances": 1, "decode_instances": 2}', []),
+        (
+            {},
+            '{"prefill_instances": 2, "decode_instances": 1}',
+            ["has 2 prefill engines, expected 1", "has 1 decode engines, expected 2"],
+        ),
+        ({}, '{"prefill_instances": "x"}', []),
+        ({}, "[]", []),
+    ],
+)
+def test_a_router_behind_its_engines(samples, body, texts):
+    known = dict(BARE, kind="router", engines=[1, 2])
+    assert list(services._behind(known, {"samples": samples, "body": body})) == texts
+    none = list(services._behind(dict(known, engines=[]), {"samples": samples, "body": ""}))
+    assert none == []
+
+
+def test_a_balancer_names_each_router_that_fails_its_check():
+    known = dict(BARE, kind="balancer")
+    body = json.dumps({"routers": {"b": False, "a\n": 0, "c": True}})
+    found = list(services._counters(known, {"samples": {}, "body": body}, ROW))
+    assert [text.partition(",")[0] for text in found] == ["sends no requests to a\\n", "sends no requests to b"]
+
+
+def test_links_that_are_stale_or_unknown_are_named(monkeypatch):
+    known = {"at": NOW, "stale": ["p-0", "p-1"], "unknown": ["p-2", "p-3"], "ended": [1, 2]}
+    monkeypatch.setattr(services.record, "read", lambda path: known)
+    made = {"name": "d", "links": "/l.json"}
+    stale, unknown = services._links(made, state(since=None), NOW)
+    assert stale.startswith("keeps links to processes of p-0, p-1 that are gone") and "ended 2 times" in stale
+    assert "inference_services: [d]" in stale and unknown.startswith("cannot see restarts of p-2, p-3, whose")
+    assert not list(services._links({"name": "d"}, state(), NOW))
+
+
+@pytest.mark.parametrize(
+    ("number", "age", "word"),
+    [
+        (0, 420.0, ""),
+        (0, 420.5, "has no result for 420 s"),
+        (1, 20.0, "has 1 more findings"),
+    ],
+)
+def test_edges_of_the_probe_s_page(number, age, word):
+    found = probe_row(dict(PROBE, paths=SOUND, age=age, more=number))["findings"]
+    assert len(found) == bool(word) and all(text.startswith(word) for text in found)
+
+
+def test_the_log_is_shown_of_what_does_not_run_or_answer():
+    for found, pages, shown in (
+        (state(), web(), False),
+        (state(), web(health=None), True),
+        (state("failed", None), web(health=None), True),
+        (state("absent", None), web(), False),
+    ):
+        row = look(states={**ALL, "x-decode-0": found}, get=pages)[0]["decode-0"]
+        assert bool(row["log"]) is shown
+    made = status_plan(plan(), "n1")
+    for lines in (0, 5):
+        host = Host(Runtime({**ALL, "x-decode-0": state("failed", None)}), made, made, web(health=None), lambda: NOW)
+        assert bool(host.look(lines=lines)[0][0]["log"]) is bool(lines)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "value"),
+    [
+        ({}, "base", "http://n1:7300"),
+        ({"health": None}, "base", ""),
+        ({"health": None}, "url", ""),
+        ({"health": None}, "timeout", 0),
+        ({"ports": [{"name": "api", "first": 1}, {"name": "metrics", "first": 2}]}, "base", "http://n1:2"),
+        ({"kind": "router"}, "base", ""),
+        ({"kind": "etcd", "ports": [{"name": "client", "first": 5}]}, "base", "http://n1:5"),
+        ({"kind": "router"}, "version", ""),
+        ({"kind": "router"}, "engines", [1, 1]),
+        ({"kind": "prefill"}, "transfers", False),
+        ({"kind": "decode"}, "transfers", True),
+        ({"kind": "mooncake_master"}, "clients", 2),
+        ({"kind": "mooncake_master"}, "elected", False),
+        ({"argv": ["/venv/bin/vllm"]}, "environment", "/venv"),
+        ({"argv": ["vllm"]}, "environment", ""),
+        ({"argv": ["/venv/bin/x"], "kind": "router"}, "environment", ""),
+        ({"link_watch": {"record": "/r"}}, "links", "/r"),
+        ({"files": [{"path": "/a", "content": "a"}]}, "generated", []),
+        (
+            {"files": [{"path": "/a", "content": "a"}, {"path": "/b", "content": "", "from": "x"}]},
+            "generated",
+            [["/a", "a"], ["/b", None]],
+        ),
+    ],
+)
+def test_what_status_needs_to_know_of_a_service(changes, field, value):
+    made = plan()
+    made["services"] = [dict(made["services"][0], **changes)]
+    assert status_plan(made, "n1")["services"][0][field] == value
+    assert status_plan(made, "n2")["services"] == []
