@@ -273,3 +273,195 @@ def test_address_sets_of_others_stay_and_the_policy_that_proves_ours_goes_last(t
     foreign[0].write_text(firewalld.files("sample", made())[firewalld.places("sample")[0]])
     gone = backends.Firewalld(there, "sample", None).files
     assert gone.differing == [str(path) for path in reversed(foreign)] and not gone.kept
+
+
+@pytest.mark.parametrize(
+    ("spans", "joined"),
+    [
+        ([], []),
+        ([(5, 6), (1, 2)], [(1, 2), (5, 6)]),
+        ([(1, 2), (3, 4)], [(1, 4)]),
+        ([(1, 2), (4, 4)], [(1, 2), (4, 4)]),
+        ([(1, 9), (2, 3), (9, 10)], [(1, 10)]),
+    ],
+)
+def test_spans_are_joined(spans, joined):
+    assert policy.merged(spans) == joined
+
+
+@pytest.mark.parametrize(
+    ("holes", "left"),
+    [
+        ([], [(10, 20)]),
+        ([(1, 9)], [(10, 20)]),
+        ([(1, 10)], [(11, 20)]),
+        ([(20, 30)], [(10, 19)]),
+        ([(21, 30)], [(10, 20)]),
+        ([(12, 13), (15, 15)], [(10, 11), (14, 14), (16, 20)]),
+        ([(10, 20)], []),
+        ([(1, 99)], []),
+    ],
+)
+def test_holes_are_taken_out_of_spans(holes, left):
+    assert policy.without([(10, 20)], holes) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [("1", (1, 1)), (65535, (65535, 65535)), ("1-65535", (1, 65535)), ("7-7", (7, 7))]
+)
+def test_edges_of_a_span(text, span):
+    assert policy.span(text) == span
+
+
+@pytest.mark.parametrize("text", ["65536", "1-65536", "0-5", "-5", "5-"])
+def test_what_is_no_span(text):
+    if text == "5-":
+        assert policy.span(text) == (5, 5)
+    else:
+        with pytest.raises(ValueError):
+            policy.span(text)
+
+
+def test_networks_are_merged_without_their_zones():
+    found = policy.parse_networks(["fe80::1%eth0", "10.0.0.1/24", "10.0.0.9", "10.0.1.0/24"])
+    assert [str(network) for network in found] == ["10.0.0.0/23", "fe80::1/128"]
+
+
+def test_deployments_that_share_their_last_port_conflict():
+    mine = {"ports": [[10, 20], [40, 50]], "peers": [f"10.0.0.{number}/32" for number in range(10)]}
+    for ports, both in (([[20, 25]], "20"), ([[1, 10], [45, 60]], "10, 45-50"), ([[21, 39]], "")):
+        found = policy.conflicts(mine, {"b": {"ports": ports, "peers": []}})
+        assert len(found) == bool(both) and all(f"({both})" in text for text in found)
+    (text,) = policy.conflicts(mine, {"b": {"ports": [[10, 10]], "peers": []}})
+    assert "10.0.0.7/32. Each" in text and "10.0.0.8" not in text
+    assert [
+        item[:12] for item in policy.conflicts(mine, {name: {"ports": [[10, 10]], "peers": []} for name in "ba"})
+    ] == [
+        "deployment a",
+        "deployment b",
+    ]
+
+
+def test_what_other_deployments_compare_is_that_of_the_cluster():
+    assert made(client=["10.1.0.0/16"]).record() == {
+        "ports": [[7100, 7115], [20000, 30021], [30023, 36000]],
+        "peers": ["10.0.0.11/32", "10.0.0.12/32", "fd00::1/128"],
+    }
+
+
+def test_the_whole_script_of_nftables():
+    """The order decides: whoever is named is accepted before all others are dropped."""
+    small = policy.Policy(
+        [RULES[2], RULES[3], {"ports": "7100", "from": "cluster"}], {**SOURCES, "client": ["10.1.0.0/16"]}
+    )
+    table = "table inet ascend_inference_a_b"
+    elements = "10.0.0.11, 10.0.0.12"
+    assert nftables.script("a-b", small).replace("\t", " ").splitlines() == [
+        "# Written by ascend.inference for the deployment a-b. Do not edit.",
+        table,
+        f"delete {table}",
+        f"{table} {{",
+        *(
+            line
+            for name, kind, text in (
+                ("client_ports", "inet_service", "8443"),
+                ("client_ip", "ipv4_addr", f"{elements}, 10.1.0.0/16"),
+                ("client_ip6", "ipv6_addr", "fd00::1"),
+                ("cluster_ports", "inet_service", "7100"),
+                ("cluster_ip", "ipv4_addr", elements),
+                ("cluster_ip6", "ipv6_addr", "fd00::1"),
+                ("monitoring_ports", "inet_service", "9003"),
+                ("monitoring_ip", "ipv4_addr", elements),
+                ("monitoring_ip6", "ipv6_addr", "fd00::1"),
+                ("filtered_ports", "inet_service", "7100, 8443, 9003"),
+            )
+            for line in (f" set {name} {{", f"  type {kind}", "  flags interval", f"  elements = {{ {text} }}", " }")
+        ),
+        " chain input {",
+        "  type filter hook input priority -10; policy accept;",
+        "  iifname lo accept",
+        "  tcp flags & (fin | syn | rst | ack) != syn accept",
+        *(
+            f"  {family} saddr @{name}_{family} tcp dport @{name}_ports accept"
+            for name in ("client", "cluster", "monitoring")
+            for family in ("ip", "ip6")
+        ),
+        "  tcp dport @filtered_ports counter drop",
+        " }",
+        "}",
+    ]
+    nothing = policy.Policy([RULES[3]], SOURCES)
+    assert nftables.rules_of(nothing) == [] and nftables.sets_of(nothing) == {}
+
+
+@pytest.mark.parametrize(
+    ("item", "line"),
+    [
+        ({"set": {"name": "s", "elem": [{"range": [5, 7]}, 9, "10.0.0.0/31"]}}, "set s: 5-7, 9, 10.0.0.0/31"),
+        ({"set": {"name": "s"}}, "set s: "),
+        ({"set": {"name": "s", "elem": [{"odd": 1}]}}, 'set s: {"odd": 1}'),
+        (
+            {"chain": {"name": "input", "type": "filter", "hook": "input", "prio": -10, "policy": "accept"}},
+            nftables.CHAIN,
+        ),
+        ({"chain": {"name": "mine"}}, "chain mine: None, hook None, priority None, policy None"),
+        ({"map": {"name": "m"}}, 'map: {"name": "m"}'),
+        (
+            rule({"match": {"op": "==", "left": {"meta": {"key": "iifname"}}, "right": "lo"}}, {"accept": None}),
+            "rule: iifname lo accept",
+        ),
+        (
+            rule(
+                {"match": {"op": "==", "left": {"payload": {"protocol": "tcp", "field": "dport"}}, "right": "@f"}},
+                {"counter": {}},
+                {"drop": None},
+            ),
+            "rule: tcp dport @f drop",
+        ),
+    ],
+)
+def test_what_the_kernel_has(item, line):
+    assert nftables.present(json.dumps({"nftables": [{"metainfo": {}}, {"table": {}}, item]})) == [line]
+
+
+def test_another_operator_is_another_rule():
+    match = {"op": "!=", "left": {"meta": {"key": "iifname"}}, "right": "lo"}
+    assert nftables.match_text(match) == json.dumps(match, sort_keys=True)
+    assert nftables.match_text(dict(match, op="==", right=5)) == json.dumps(
+        dict(match, op="==", right=5), sort_keys=True
+    )
+
+
+def test_everybody_is_accepted_by_firewalld_without_a_source():
+    text = firewalld.files("a<b", made())[f"policies/{firewalld.policy_name('a<b')}.xml"]
+    assert '  <rule priority="-1">\n    <port port="8443" protocol="tcp"/>\n    <accept/>\n  </rule>' in text
+    name = firewalld.set_name("a<b", "cluster", 6)
+    accept = f'  <rule family="ipv6" priority="-1">\n    <source ipset="{name}"/>\n    <port port="7100-7115" protocol="tcp"/>\n    <accept/>'
+    assert accept in text and "ascend.inference a&lt;b" in text
+    assert '  <rule priority="1">\n    <port port="9003" protocol="tcp"/>\n    <drop/>\n  </rule>' in text
+    found = firewalld.files("a<b", made())
+    for version, family, entry in ((4, "inet", "10.0.0.12"), (6, "inet6", "fd00::1")):
+        set_text = found[f"ipsets/{firewalld.set_name('a<b', 'cluster', version)}.xml"]
+        assert f'value="{family}"' in set_text and f"<entry>{entry}</entry>" in set_text
+
+
+def test_a_range_that_is_small_enough_is_tried():
+    def tried(ports):
+        hosts = [{"name": "n", "address": "a", "firewall": [{"ports": ports, "from": "cluster", "for": "x"}]}]
+        found, left = outside.targets(hosts)
+        return len(found), len(left)
+
+    assert (tried("1000-1255"), tried("1000-1256")) == ((256, 0), (0, 1))
+
+
+def test_a_port_of_several_rules_is_tried_once():
+    rules = [
+        {"ports": "9", "from": name, "for": what}
+        for name, what in (("monitoring", "m"), ("cluster", "c"), ("cluster", "d"))
+    ]
+    (target,), _left = outside.targets([{"name": "n", "address": "a", "firewall": rules}])
+    assert target == outside.Target("n", "a", 9, ["cluster", "monitoring"], "m, c, d")
+    assert outside.exposed([target, target._replace(sources=["client", "cluster"])]) == [target]
+    text = outside.report([], [target] * 3, [], 2, [(target, "no route")] * 2)
+    assert "1 planned ports were tried from here, each for 2 s." in text
+    assert "2 could not be tried, so it is unknown whether they answer: n (a): no route\n" in text

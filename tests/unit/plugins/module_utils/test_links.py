@@ -259,3 +259,50 @@ def test_a_link_in_place_of_the_record_is_not_followed(tmp_path):
 
 def test_a_clock_that_was_set_back_forgets_no_restart():
     assert recent([100.0, 3000.0, 9000.0], 3800.0) == [3000.0, 9000.0]
+
+
+@pytest.mark.parametrize(("age", "counts"), [(3599.9, True), (3600.0, False), (-5.0, True)])
+def test_an_end_counts_for_an_hour(age, counts):
+    assert recent([1000.0], 1000.0 + age) == ([1000.0] if counts else [])
+
+
+def test_what_differs_has_to_be_the_same_twice():
+    links = Links({})
+    seen(links, ("p", 1.0))
+    links.see("p", 2.0)
+    links.see("p", 3.0)  # another one again: neither was seen twice
+    assert not links.stale and links.doubtful
+    links.see("p", 3.0)
+    assert links.stale == {"p"} and not links.doubtful and links.met == {"p": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("page", "unknown"),
+    [
+        (Reply(500, "process_start_time_seconds 1.0", 0.0, ""), ["prefill-0"]),
+        (Reply(200, "process_start_time_seconds 1.0", 0.0, "cut"), ["prefill-0"]),
+        (Reply(0, "", 0.0, "refused"), []),
+    ],
+)
+def test_only_a_page_that_came_whole_says_anything(settings, page, unknown):
+    def get(target, path, timeout):
+        return Reply(200, "", 0.0, "") if path == "/health" else page
+
+    watch = Watch(str(settings), get, lambda: 1.0)
+    assert not watch.round() and (watch.unknown, watch.links.met) == (unknown, {})
+
+
+def test_the_record_keeps_what_is_needed(tmp_path):
+    known = {"at": 5, "met": {"p": 1.5}, "ended": [1, 2.5], "stale": ["p"], "unknown": ["q"]}
+    record.write(str(tmp_path / "links.json"), known)
+    assert record.read(str(tmp_path / "links.json")) == known
+    (tmp_path / "links.json").write_text(
+        '{"at": 1e15, "met": {"p": 0, "q": 1.1e15}, "ended": [0, "1", -1, 1e15], "stale": [5]}'
+    )
+    assert record.read(str(tmp_path / "links.json")) == {
+        "at": 1e15,
+        "met": {"p": 0},
+        "ended": [0, 1e15],
+        "stale": ["5"],
+        "unknown": [],
+    }

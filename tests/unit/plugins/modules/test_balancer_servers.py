@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.balancer import servers
+from ansible_collections.ascend.inference.plugins.module_utils.balancer import admin, servers
 from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import Balancer, BalancerProblem, Server
 
 TITLES = "1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight\n"
@@ -207,3 +207,157 @@ def test_a_weight_of_none_is_predicted_as_it_is():
     before = {"a": Server("a", "ready", True, 5, 0), "b": Server("b", "ready", True, 5, 0)}
     after = servers._predicted(before, ["b"], "drain", ["a"], 0)
     assert {name: (one.state, one.weight) for name, one in after.items()} == {"a": ("ready", 0), "b": ("drain", 5)}
+
+
+@pytest.mark.parametrize(
+    ("op_state", "admin_state", "state", "up"),
+    [
+        (2, 0x00, "ready", True),
+        (3, 0x00, "ready", True),
+        (1, 0x00, "ready", False),
+        (0, 0x00, "ready", False),
+        (2, 0x08, "drain", True),
+        (2, 0x10, "drain", True),
+        (2, 0x01, "maint", True),
+        (2, 0x20, "maint", True),
+        (2, 0x09, "maint", True),
+        (2, 0x40, "ready", True),
+    ],
+)
+def test_states_of_a_server(op_state, admin_state, state, up):
+    row = {"srv_name": "r\n", "srv_admin_state": str(admin_state), "srv_op_state": str(op_state), "srv_uweight": "7"}
+    assert admin._server(row, 3) == Server("r\\n", state, up, 7, 3)
+
+
+def test_what_haproxy_starts_with_has_every_router_healthy():
+    text = TITLES + "3 routers 1 router 192.0.2.1 0 8 50 100\n3 routers 2 router-1 192.0.2.1 2 0 100 100\n\n"
+    assert (
+        admin.kept(text)
+        == TITLES + "3 routers 1 router 192.0.2.1 2 8 50 100\n3 routers 2 router-1 192.0.2.1 2 0 100 100\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "1\n", "1\n# srv_name\n1\n", TITLES + "3 routers 1\n"])
+def test_a_list_that_is_none_is_an_error(text):
+    with pytest.raises(BalancerProblem, match="list of servers cannot be read"):
+        admin._table(text)
+
+
+class Answers(Balancer):
+    """HAProxy's answers by the first words of a command."""
+
+    def __init__(self, **answers):
+        super().__init__("x.sock", "routers")
+        self.answers = answers
+
+    def ask(self, command):
+        return self.answers["_".join(command.split()[:2])]
+
+
+STAT = "# pxname,svname,scur,stot,hrsp_5xx,econ,eresp,\nrouters,a,1,10,1,2,4,\nother,b,1,1,1,1,1,\nrouters,BACKEND,9,9,9,9,9,\n"
+
+
+def test_counters_are_those_of_the_backend_s_servers():
+    assert Answers(show_stat=STAT).counters() == {"a": admin.Counters(10, 7)}
+    for text in ("", STAT.replace(",10,", ",,"), STAT.replace("econ", "x")):
+        if text:
+            with pytest.raises(BalancerProblem, match="counters of the balancer's servers cannot be read"):
+                Answers(show_stat=text).counters()
+        else:
+            assert Answers(show_stat=text).counters() == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Name: HAProxy\nUptime_sec: 0\n", 0),
+        ("Uptime_sec: 12\n", 12),
+        ("Uptime: 1d\n", None),
+        ("Uptime_sec: x\n", None),
+        ("Uptime_sec: 1\nUptime_sec: 2\n", None),
+    ],
+)
+def test_since_when_it_runs(text, seconds):
+    if seconds is None:
+        with pytest.raises(BalancerProblem, match="since when"):
+            Answers(show_info=text).uptime()
+    else:
+        assert Answers(show_info=text).uptime() == seconds
+
+
+class Played:
+    """Servers that change as they are told; ``finish`` requests end in each reading."""
+
+    path = "x.sock"
+
+    def __init__(self, finish=1, **found):
+        self.found, self.finish, self.set = {name: Server(name, *row) for name, row in found.items()}, finish, []
+
+    def servers(self):
+        self.found = {
+            name: one._replace(requests=max(0, one.requests - self.finish)) for name, one in self.found.items()
+        }
+        return dict(self.found)
+
+    def set_state(self, name, state):
+        self.set.append((name, state))
+        self.found[name] = self.found[name]._replace(state=state)
+
+    def set_weight(self, name, weight):
+        self.set.append((name, weight))
+        self.found[name] = self.found[name]._replace(weight=weight)
+
+
+def brought(played, state, timeout=300.0, **more):
+    now = [0.0]
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    return servers.bring(played, ["a"], state, timeout=timeout, clock=lambda: now[0], sleep=sleep, **more)
+
+
+def test_a_drain_waits_for_the_last_request_or_for_the_end():
+    other = ("ready", True, 100, 9)
+    found = brought(Played(a=("ready", True, 100, 5), b=other), "drain")
+    assert (found.seconds, found.busy, found.before["a"].state, found.after["a"].requests) == (1.5, {}, "ready", 0)
+    found = brought(Played(finish=0, a=("ready", True, 100, 5), b=other), "drain", timeout=2.0)
+    assert (found.seconds, found.busy) == (2.0, {"a": 5})
+
+
+@pytest.mark.parametrize(
+    ("other", "allow_last", "drained"),
+    [
+        (("ready", True, 100, 0), False, True),
+        (("ready", False, 100, 0), False, False),
+        (("drain", True, 100, 0), False, False),
+        (("ready", True, 0, 0), False, False),
+        (("ready", True, 0, 0), True, True),
+    ],
+)
+def test_another_router_must_get_requests(other, allow_last, drained):
+    played = Played(a=("ready", True, 100, 0), b=other)
+    if drained:
+        brought(played, "drain", allow_last=allow_last)
+        assert played.set == [("a", "drain")]
+    else:
+        with pytest.raises(BalancerProblem, match="no other router than a gets requests"):
+            brought(played, "drain", allow_last=allow_last)
+        assert played.set == []
+
+
+def test_only_what_differs_is_set():
+    assert brought(Played(a=("ready", True, 100, 0)), "ready", weight=100).seconds == 0.0
+    for weight, changed in ((None, []), (100, []), (0, [("a", 0)]), (5, [("a", 5)])):
+        played = Played(a=("ready", True, 100, 0))
+        brought(played, "ready", weight=weight)
+        assert played.set == changed
+    played = Played(a=("drain", True, 100, 0))
+    found = brought(played, "ready", weight=5, check=True)
+    assert played.set == [] and found.after["a"] == Server("a", "ready", True, 5, 0) and found.before["a"].weight == 100
+
+
+def test_servers_are_shown_with_their_fields():
+    one = {"a": Server("a", "drain", False, 5, 2)}
+    assert servers.shown(one) == {"a": {"state": "drain", "up": False, "weight": 5, "requests": 2}}
+    assert servers.lines(one) == "a drain weight 5\n"

@@ -9,7 +9,12 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.router.drain import Engine, drain, metrics_of
+from ansible_collections.ascend.inference.plugins.module_utils.router.drain import (
+    Engine,
+    drain,
+    left_in,
+    metrics_of,
+)
 
 RUNNING, WAITING, USAGE = "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc"
 FINISHED = "vllm:request_success_total"
@@ -132,3 +137,35 @@ def test_the_module_warns_and_goes_on(run_module, engine):
     assert (found["failed"], found["changed"], found["busy"]) == (False, False, {"decode-1": "1 requests running"})
     assert "decode-1 has 1 requests running after 1 s" in str(found["warnings"])
     assert run_module("service_drain", engines=[engine], timeout=100, check=True)["seconds"] == 0
+
+
+@pytest.mark.parametrize(
+    ("engine", "found", "text"),
+    [
+        (PREFILL, None, ""),
+        (PREFILL, "not known", "not known"),
+        (PREFILL, {RUNNING: 2.0, WAITING: 1.0}, "2 requests running, 1 requests waiting"),
+        (PREFILL, {RUNNING: 0.0, WAITING: 0.0, USAGE: 1e-6}, ""),
+        (PREFILL, {USAGE: 0.0123}, "1.23% of its KV cache held for decode"),
+        (PREFILL, {"vllm:gpu_cache_usage_perc": 0.5}, "50.00% of its KV cache held for decode"),
+        (DECODE, {USAGE: 0.5}, ""),
+    ],
+)
+def test_what_an_engine_has_left(engine, found, text):
+    assert left_in(engine, found) == text
+
+
+def test_at_the_end_of_the_time_only_decode_is_said_to_wait_for_prefill():
+    busy = [{RUNNING: 2.0, FINISHED: 5.0}]
+    found = waited(DECODE, [{RUNNING: 1.0}], busy, timeout=1)
+    assert found == (1.0, {"decode-1": "1 requests running"})
+    assert waited(DECODE, [{}], busy, timeout=1) == (1.0, {"decode-1": "requests at prefill that may be sent to it"})
+
+
+def test_requests_that_wait_at_prefill_are_promised_as_well():
+    rest = {RUNNING: 1.0, FINISHED: 7.0}
+    assert (
+        waited(DECODE, [{}], [{RUNNING: 1.0, WAITING: 1.0, FINISHED: 5.0}, {RUNNING: 1.0, FINISHED: 6.0}, rest]).seconds
+        == 2.5
+    )
+    assert waited(DECODE, [{}], [None]).seconds == 2
