@@ -76,10 +76,10 @@ def installed(root, arch):
         info = read_info(os.path.join(home, "opp_kernel", "version.info"))
         if info.get("version_dir"):
             _note(found["kernels"], {"version": info["version_dir"]}, home)
-    for home in sorted(set(glob.glob(os.path.join(root, "nnal", "atb", "*")))):
+    for home in sorted(glob.glob(os.path.join(root, "nnal", "atb", "*"))):
         info = read_info(os.path.join(home, "version.info"))
         version = info.get("ascend-cann-atb")
-        if version and not os.path.islink(home):
+        if version:
             found["nnal"][version] = {"path": os.path.join(root, "nnal", "atb"), "arch": info.get("platform", arch)}
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 KEY = "net.ipv4.ip_local_reserved_ports"
-LINE = re.compile(r"^\s*-?\s*net[./]ipv4[./]ip_local_reserved_ports\s*=\s*(.*?)\s*$", re.MULTILINE)
+LINE = re.compile(r"^[ \t]*-?[ \t]*net[./]ipv4[./]ip_local_reserved_ports[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 SPAN = re.compile(r"(\d+)(?:-(\d+))?$")
 
 
@@ -37,5 +37,5 @@ def spell(ports):
 
 def in_file(text):
     """Ports that a file of sysctl settings reserves; the last line takes effect, as for sysctl."""
-    found = LINE.findall(re.sub(r"(?m)^\s*[#;].*$", "", text))
+    found = LINE.findall(text)
     return parse(found[-1]) if found else set()

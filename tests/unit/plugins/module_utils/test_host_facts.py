@@ -342,6 +342,11 @@ def test_what_is_no_list_of_cpus(text):
         ("net.ipv4.ip_local_reserved_ports = 1\nnet/ipv4/ip_local_reserved_ports=2\n", {2}),
         ("net.ipv4.ip_local_reserved_ports = 1\n ; net.ipv4.ip_local_reserved_ports = 2\n", {1}),
         ("net.ipv4.ip_local_reserved_ports =\n", set()),
+        (
+            "net.ipv4.ip_local_reserved_ports = 1\nnet.ipv4.ip_local_reserved_ports = \nvm.swappiness = 5\n",
+            set(),
+        ),  # cleared
+        (" -\tnet.ipv4.ip_local_reserved_ports\t=\t3 \r\n# net.ipv4.ip_local_reserved_ports = 4\n", {3}),
         ("xnet.ipv4.ip_local_reserved_ports = 1\n", set()),
     ],
 )
