@@ -42,7 +42,9 @@ def collected(tmp_path, host):
 def test_healthy_chips(tmp_path, host):
     status, found = collected(tmp_path, host)
     assert status == 0
-    assert {name for name, device in found} == set(metrics.HELP)
+    names = "health link link_changes_total temperature_celsius hbm_used_bytes hbm_total_bytes ecc_double_bit_errors_total query_failed"
+    names = [*names.split(), "last_run_timestamp_seconds"]
+    assert {name for name, device in found} == set(metrics.HELP) == {f"inference_npu_{name}" for name in names}
     for device in "0123":
         assert found["inference_npu_health", device] == found["inference_npu_link", device] == 1
         assert found["inference_npu_query_failed", device] == 0

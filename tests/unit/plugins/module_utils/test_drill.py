@@ -246,8 +246,9 @@ def test_a_pause_ends(family):
         wanted = turns.pop(0)
         until(lambda: all(stopped(item.pid) == wanted for item in victims))
 
+    before = signal.getsignal(signal.SIGTERM)
     fault.pause(victims, 0.01, 2, sleep)
-    assert turns == []
+    assert turns == [] and signal.getsignal(signal.SIGTERM) is before
     until(lambda: not any(stopped(item.pid) for item in victims))
 
 

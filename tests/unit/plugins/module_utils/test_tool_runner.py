@@ -99,8 +99,8 @@ def test_streams_of_a_command_can_come_as_one_text_in_their_order():
 
 
 def test_a_program_that_cannot_start(tmp_path):
-    with pytest.raises(runner.ToolMissing, match="cannot be started"):
-        runner.run([str(tmp_path / "nothing")], LIMIT)
+    with pytest.raises(runner.ToolMissing, match="nothing cannot be started: No such file"):
+        runner.run([str(tmp_path / "nothing"), "--option"], LIMIT)
 
 
 def test_environment(monkeypatch, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.install import (
     index_credentials,
     package_lock,
+    unprivileged,
     venv,
 )
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv import Builder, VenvError
@@ -429,3 +430,14 @@ def test_credentials_of_indexes():
     assert (
         index_credentials.without_credentials("see https://a:b@c/d and https://e@f") == "see https://c/d and https://f"
     )
+
+
+def test_only_wheels_of_what_was_asked_are_taken(tmp_path):
+    worker = unprivileged.Worker.__new__(unprivileged.Worker)
+    worker.inside = lambda name: str(tmp_path / name)
+    for name in ("x/Torch_NPU-2.9-cp311.whl", "other-1.whl", "a/torch_npu-2.9.tar.gz", "b/torch_npu-2.9.json"):
+        (tmp_path / "cache" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "cache" / name).write_text("")
+    assert worker.wheels(["torch-npu"]) == {"torch-npu": str(tmp_path / "cache/x/Torch_NPU-2.9-cp311.whl")}
+    with pytest.raises(unprivileged.Refused, match="the build of a, z made no wheel"):
+        worker.wheels(["z", "torch-npu", "a"])

@@ -91,6 +91,11 @@ CASES = {
         {},
         {("VERIFY-CERTIFICATE-NAME-UNKNOWN", "warning")},
     ),
+    "expires soon, and not for the address": (
+        {"days": 5, "name": "llm.example"},
+        {},
+        {("VERIFY-CERTIFICATE-ENDS", "warning"), ("VERIFY-CERTIFICATE-NAME-UNKNOWN", "warning")},
+    ),
     "not for this address": ({"address": "10.9.9.9"}, {}, {("VERIFY-CERTIFICATE-NAME-UNKNOWN", "warning")}),
     "an unknown issuer, and no CA file": ({}, {"ca_path": False}, {("VERIFY-CERTIFICATE-ISSUER-UNKNOWN", "warning")}),
     "another CA file": ({}, {"ca_path": "other"}, {("VERIFY-CERTIFICATE-ISSUER", "error")}),

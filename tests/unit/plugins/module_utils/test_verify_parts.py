@@ -9,12 +9,22 @@ import collections
 import types
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify import access, entry, logs, pairs, verdict
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
+from ansible_collections.ascend.inference.plugins.module_utils.verify import (
+    access,
+    entry,
+    logs,
+    pairs,
+    records,
+    verdict,
+)
 from ansible_collections.ascend.inference.plugins.module_utils.verify import probe as probe_module
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
 from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
+from ansible_collections.ascend.inference.plugins.module_utils.verify.metrics import Served
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import failed, passed
+from ansible_collections.ascend.inference.plugins.module_utils.verify.transfer import Window
 
 
 @pytest.mark.parametrize(
@@ -219,3 +229,132 @@ def test_the_reference_of_a_pair_is_that_of_its_prefill_engine(monkeypatch):
     problem, hop = pairs._one_request(probe)
     assert (asked, hop) == (["prefill-1", "prefill-1"], "prefill-1 -> decode-1")
     assert problem.text == "the answer is 'wrong', but prefill-1 directly returns 'right'"
+
+
+def served(**requests):
+    """The window in which these engines finished so many requests."""
+    return Window(
+        {f"{role}-0": Served(number, 0, None, None, None, None, None) for role, number in requests.items()}, [], 1, 9
+    )
+
+
+def asking(monkeypatch, disaggregated=True, **health):
+    """A probe of prefill-0 and decode-0, whose health answers are those of ``health``."""
+    engines = [types.SimpleNamespace(name=f"{role}-0", role=role) for role in ("prefill", "decode")]
+    plan = types.SimpleNamespace(engines=engines, disaggregated=disaggregated, mode="colocated")
+    plan.role = lambda role: [engine for engine in engines if engine.role == role]
+    monkeypatch.setattr(entry, "ask", lambda target, path, timeout: health.get(target, Reply(200, "", 0.0, "")))
+    return types.SimpleNamespace(
+        plan=plan,
+        target=lambda engine: engine.role,
+        limits=types.SimpleNamespace(request=5.0),
+        pair_hop=lambda: "p -> d",
+        served_by="",
+    )
+
+
+NONE, PREFILLED, BOTH = {"prefill": 0, "decode": 0}, {"prefill": 1, "decode": 0}, {"prefill": 1, "decode": 1}
+
+
+@pytest.mark.parametrize(
+    ("problem", "requests", "place"),
+    [
+        ("refused", BOTH, ("entry", "entry_down")),
+        ("unreachable", BOTH, ("entry", "entry_down")),
+        ("tls", BOTH, ("entry", "entry_down")),
+        ("timeout", NONE, ("entry -> prefill", "prefill_hangs")),
+        ("timeout", PREFILLED, ("p -> d", "decode_hangs")),
+        ("timeout", BOTH, ("entry -> prefill", "prefill_hangs")),
+        ("empty", NONE, ("entry -> prefill", "prefill_not_used")),
+        ("no_done", NONE, ("entry -> decode", "cut")),
+        ("empty", PREFILLED, ("entry -> decode", "empty_200")),
+        ("empty", BOTH, ("decode -> entry", "empty_200")),
+        ("cut", BOTH, ("decode -> entry", "cut")),
+    ],
+)
+def test_where_an_answer_broke_off(monkeypatch, problem, requests, place):
+    assert entry.broken_hop(asking(monkeypatch), Answer(problem, "", 200), served(**requests)) == place
+
+
+@pytest.mark.parametrize(
+    ("problem", "fault"), [("timeout", "hangs"), ("empty", "empty_200"), ("cut", "cut"), ("no_done", "cut")]
+)
+def test_where_an_answer_of_colocated_engines_broke_off(monkeypatch, problem, fault):
+    assert entry.broken_hop(asking(monkeypatch, False), Answer(problem, "", 200), served(**BOTH)) == ("entry", fault)
+
+
+@pytest.mark.parametrize(
+    ("reply", "fault"),
+    [
+        (Reply(0, "", 0.0, "timeout"), "hangs"),
+        (Reply(0, "", 0.0, "refused"), "dead"),
+        (Reply(500, "", 0.0, ""), "dead"),
+        (Reply(200, "", 0.0, "cut"), "dead"),
+    ],
+)
+def test_an_unfit_engine_is_where_an_answer_broke_off(monkeypatch, reply, fault):
+    probe = asking(monkeypatch, decode=reply)
+    assert entry.broken_hop(probe, Answer("empty", "", 200), served(**BOTH)) == ("decode-0", fault)
+    assert entry.broken_hop(probe, Answer("http_error", "", 401), served(**BOTH)) == ("entry", "unauthorized")
+
+
+def test_requests_that_no_colocated_engine_got(monkeypatch):
+    whole, probe = [Answer("", "", 200)], asking(monkeypatch, False)
+    assert entry._judge_transfer(probe, served(**NONE), [])["status"] == "skipped"
+    assert entry._judge_transfer(probe, served(**NONE), whole)["status"] == "failed"
+    assert entry._judge_transfer(probe, served(**NONE)._replace(unread=["x"]), whole)["status"] == "skipped"
+    probe.served_by = "prefill-0"
+    assert entry._judge_transfer(probe, served(**BOTH), whole)["status"] == "skipped"
+
+
+def test_the_table_of_pairs_is_in_the_order_of_numbers():
+    good, bad = {"status": "passed"}, {"status": "failed"}
+    pairs_ = {"p-10": {"d-2": good, "d-10": bad}, "p-9": {"d-10": good}}
+    assert records.matrix(pairs_) == [
+        "  pairs       d-2  d-10",
+        "        p-9   not covered  ok",
+        "        p-10  ok   FAILED",
+    ]
+    assert records.matrix({"p": {"d": good}}) == [] == records.matrix({})
+    assert (
+        len(records.matrix({"p": {"d": good}, "q": {}})) == 3 and len(records.matrix({"p": {"d": good, "e": bad}})) == 2
+    )
+    wide = {"p": {f"d-{number}": bad if number else good for number in range(records.MOST_COLUMNS + 1)}}
+    assert records.matrix(wide) == [f"  pairs of p  passed 1, failed {records.MOST_COLUMNS}"]
+    del wide["p"]["d-1"]
+    assert records.matrix(wide)[0].startswith("  pairs    d-0  d-2")
+
+
+@pytest.mark.parametrize(
+    ("report", "text"),
+    [
+        ({"ttft_ms": {}, "transfer_ms": []}, ""),
+        ({"ttft_ms": {"stream": 0.4}, "transfer_ms": []}, "time to first token 0 ms"),
+        ({"ttft_ms": {}, "transfer_ms": [9.0, 1.0, 2.0]}, "KV transfer 2.0 ms (median of 3)"),
+        (
+            {"ttft_ms": {"stream": 12.6}, "transfer_ms": [4.0, 3.0]},
+            "time to first token 13 ms, KV transfer 4.0 ms (median of 2)",
+        ),
+    ],
+)
+def test_times_of_a_report(report, text):
+    assert records._times(report) == text
+
+
+@pytest.mark.parametrize(
+    ("report", "lines"),
+    [
+        ({}, ["  retries: 0, texts that part at a near tie: 0"]),
+        ({"retries": {"b": 1, "a": 2}, "near_ties": 3}, ["  retries: 3 (2 a, 1 b), texts that part at a near tie: 3"]),
+        (
+            {"changed": ["x", "y"]},
+            [
+                "  retries: 0, texts that part at a near tie: 0",
+                "  changed by inference_verify: x, y (reason: none given)",
+            ],
+        ),
+    ],
+)
+def test_retries_and_changes_are_said(report, lines):
+    assert records._repeated(report) == lines
+    assert (records.milliseconds(None), records.milliseconds(0.0), records.milliseconds(0.01236)) == (None, 0.0, 12.4)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import http.client
 import http.server
 import io
 import os
 import re
 import tarfile
 import threading
+import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.install import bundle_files
@@ -280,3 +282,13 @@ def test_another_address_that_a_server_names_is_not_asked(tmp_path, run_module, 
 def test_a_server_that_does_not_answer_is_named(run_module, rack):
     found = run_module("bundle_files", **{**rack[2], "url": "http://127.0.0.1:9"})
     assert found["failed"] and "http://127.0.0.1:9/manifest.json could not be fetched" in found["msg"]
+
+
+@pytest.mark.parametrize("error", [OSError("gone"), ValueError("odd"), http.client.BadStatusLine("x")])
+def test_whatever_the_server_sends_first_is_no_traceback(monkeypatch, error):
+    def opened(*_given, **_more):
+        raise error
+
+    monkeypatch.setattr(bundle_files.urllib.request, "build_opener", lambda *_given: types.SimpleNamespace(open=opened))
+    with pytest.raises(bundle_files.FilesError, match="http://n1/a%20b"):
+        bundle_files._opened("http://n1/", "a b")
