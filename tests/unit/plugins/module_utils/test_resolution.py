@@ -199,3 +199,51 @@ def test_uv_gets_each_option_once_and_no_url_of_an_index_as_an_argument(tmp_path
 )
 def test_only_overridden_requirements_may_be_unmet(line, expected):
     assert venv.overridden(line, ["fastapi<0.124.0"]) is expected
+
+
+def test_the_whole_project_for_uv():
+    sources = {"torch": "https://me:pw@b/simple", "acl": "https://a/simple", "vllm": "https://a/simple"}
+    found = resolution.project(['vllm[x]==1; python_version > "3"'], sources, {"z==2": ["q"], "b==1": []})
+    assert found.splitlines() == [
+        "[project]",
+        'name = "environment"',
+        'version = "0"',
+        'dependencies = ["vllm[x]==1; python_version > \\"3\\"", "acl", "torch"]',
+        "[tool.uv.sources]",
+        '"acl" = {index = "extra-0"}',
+        '"torch" = {index = "extra-1"}',
+        '"vllm" = {index = "extra-0"}',
+        "[[tool.uv.index]]",
+        'name = "extra-0"',
+        'url = "https://a/simple"',
+        "explicit = true",
+        "[[tool.uv.index]]",
+        'name = "extra-1"',
+        'url = "https://b/simple"',
+        "explicit = true",
+        "[[tool.uv.dependency-metadata]]",
+        'name = "b"',
+        'version = "1"',
+        "requires-dist = []",
+        "[[tool.uv.dependency-metadata]]",
+        'name = "z"',
+        'version = "2"',
+        'requires-dist = ["q"]',
+    ]
+    assert "tool.uv" not in resolution.project(["a"], {}, {})
+
+
+@pytest.mark.parametrize(
+    ("requirement", "name"),
+    [
+        ("torch_npu==2; x", "torch-npu"),
+        (" A.b[c]>1", "a-b"),
+        ("a @ file:///b", "a"),
+        ("a(>1)", "a"),
+        ("a~=1", "a"),
+        ("a;b", "a"),
+        ("a!=1", "a"),
+    ],
+)
+def test_the_name_of_a_requirement(requirement, name):
+    assert resolution.name_of(requirement) == name

@@ -14,7 +14,7 @@ import time
 import zlib
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.support import archive, gather
+from ansible_collections.ascend.inference.plugins.module_utils.support import archive, exceptions, gather
 from ansible_collections.ascend.inference.plugins.module_utils.support.redact import LEFT_OUT, Redactor
 from ansible_collections.ascend.inference.plugins.modules import support_logs
 
@@ -445,3 +445,95 @@ def test_the_module_reads_the_deployed_services_and_shares_the_size(tmp_path, mo
     parts, left_out, problem = support_logs.gathered(params, 10.0)
     assert left_out["secrets"] == 2
     assert SECRET not in "".join(part.text for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a-b_c.d@e+f=g:1", "a-b_c.d@e+f=g:1"),
+        ("../x", "_x"),
+        ("..", "_"),
+        ("", "_"),
+        ("a/b c", "a_b_c"),
+        (".hidden", "hidden"),
+    ],
+)
+def test_a_name_leads_to_no_other_folder(name, expected):
+    assert archive.safe(name) == expected
+
+
+def test_the_archive_has_each_file_and_its_summary(tmp_path):
+    rows = [{"name": "router", "problem": ""}, {"name": "decode", "problem": "cut"}]
+    found = {
+        "n2": {"parts": [("a/b.log", "two")], "rows": rows, "left_out": 3, "problem": "no room"},
+        "n1": {"parts": [], "rows": [], "left_out": 0, "problem": ""},
+    }
+    summary = archive.summary_of("chat", ["n3", "n2", "n1", "n0"], found, {"x": 1, "deployment": "?"})
+    assert summary == {
+        "x": 1,
+        "removed": archive.REMOVED,
+        "deployment": "chat",
+        "missing": ["n0", "n3"],
+        "hosts": {
+            "n1": {"logs": [], "left_out": 0, "problem": ""},
+            "n2": {"logs": rows, "left_out": 3, "problem": "no room"},
+        },
+    }
+    path = tmp_path / "x.tgz"
+    size = archive.write(str(path), "chat", found, summary)
+    assert size == path.stat().st_size and path.stat().st_mode & 0o777 == 0o600 and len(list(tmp_path.iterdir())) == 1
+    with tarfile.open(str(path)) as opened:
+        assert [(item.name, item.mode) for item in opened] == [
+            ("chat-logs/summary.json", 0o600),
+            ("chat-logs/n2/a/b.log", 0o600),
+        ]
+        assert json.loads(opened.extractfile("chat-logs/summary.json").read().decode()) == summary
+    assert archive.text_of("x.tgz", 2048, summary).splitlines() == [
+        "x.tgz has 2 logs of 2 hosts, 2 KiB. Look through it before it leaves the site.",
+        "n0: no logs, because it did not answer",
+        "n3: no logs, because it did not answer",
+        "n2: no room",
+        "n2 decode: cut",
+    ]
+
+
+def test_logs_that_are_too_large_when_unpacked_are_refused(tmp_path, monkeypatch):
+    data = json.dumps([["a", "x" * 10]]).encode()
+    (tmp_path / "n1.json").write_text(json.dumps({"parts": base64.b64encode(zlib.compress(data)).decode(), "rows": []}))
+    for most, good in ((len(data), True), (len(data) - 1, False)):
+        monkeypatch.setattr(archive, "MOST", most)
+        if good:
+            assert archive.read_hosts(str(tmp_path), ["n0", "n1"]) == {"n1": {"parts": [("a", "x" * 10)], "rows": []}}
+        else:
+            with pytest.raises(archive.ArchiveProblem, match=f"n1 are larger than {most} bytes"):
+                archive.read_hosts(str(tmp_path), ["n1"])
+
+
+def test_an_archive_that_cannot_be_written_leaves_nothing(tmp_path):
+    (tmp_path / "x").mkdir()
+    with pytest.raises(OSError):
+        archive.write_files(str(tmp_path / "x"), "t", [("a", "b")])
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "continues"),
+    [
+        ("KeyError: 'a b'", "KeyError: [left out]", True),
+        ("ValueError: --option 'x y' z", "ValueError: --option [left out] z", True),
+        ("ValueError: '--option' z", "ValueError: '--option' z", True),
+        ("ValueError: 'a_b' and 'secret text' z", "ValueError: 'a_b' and [left out] z", True),
+        ("ImportError: cannot import name 'x' from 'y.z'", "ImportError: cannot import name 'x' from 'y.z'", False),
+        ("ConnectionResetError: 'whatever it is'", "ConnectionResetError: 'whatever it is'", False),
+        ("PermissionError: 'a b'", "PermissionError: [left out]", True),
+        ("no exception 'here'", "no exception 'here'", False),
+        ("ValueError:" + " x" * 150, "ValueError:" + " x" * 150, True),
+        ("ValueError:" + " x" * 150 + "y", "ValueError:" + " x" * 149 + " [left out]", True),
+        ("RuntimeError: plain", "RuntimeError: plain", False),
+        ("RuntimeError: 'open", "RuntimeError: [left out]", True),
+    ],
+)
+def test_messages_of_exceptions(text, left, continues):
+    messages = exceptions.Messages()
+    assert messages.line(text, 0) == (left, continues)
+    assert messages.left_out == (left != text)

@@ -5,9 +5,22 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.runtime import (
+    base,
+    decisions,
+    supervisor,
+    systemd,
+)
+from ansible_collections.ascend.inference.plugins.module_utils.runtime import (
+    wait as waiting,
+)
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem, state
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.wait import Waiter
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 
 
 class Runtime:
@@ -101,3 +114,216 @@ def test_services_that_are_ready_are_not_asked_again():
     runtime = Runtime({"a": UP, "b": UP}, {"a": DOWN, "b": UP})
     (ready, failed), _now = wait(runtime, {"a": 0, "b": 3}, [service("a"), service("b")])
     assert sorted(ready) == ["a", "b"] and not failed
+
+
+def test_the_timeout_is_the_last_moment_that_is_waited_for():
+    (ready, failed), now = wait(Runtime({"a": UP}), {"a": 10}, [service("a", timeout=10)])
+    assert (ready, failed, now) == ({"a": 10.0}, {}, 10.0)
+    assert wait(Runtime({"a": UP}), {}, [service("a", timeout=10)])[1] == 11.0
+    assert wait(Runtime(), {}, []) == (({}, {}), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "good"),
+    [(Reply(200, "", 0.0, ""), True), (Reply(204, "", 0.0, ""), False), (Reply(200, "", 0.0, "cut"), False)],
+)
+def test_what_counts_as_ready(monkeypatch, reply, good):
+    asked = []
+    monkeypatch.setattr(waiting, "ask", lambda target, path, timeout: asked.append((target, path, timeout)) or reply)
+    assert waiting.answers("https://n1/health") is good
+    target, path, timeout = asked[0]
+    assert (target.url, target.validate_certs, path, timeout) == ("https://n1/health", False, "", 5.0)
+
+
+def test_healthy_are_those_that_answer_or_have_nothing_to_ask():
+    known = [{"name": "a", "url": "x"}, {"name": "b", "url": "y"}, {"name": "c", "url": ""}, {"name": "d"}]
+    found = waiting.healthy(known, lambda url: url == "y")
+    assert [item["name"] for item in found] == ["b", "c", "d"]
+
+
+def decided_service(tmp_path, digest="d", newer=()):
+    return {"name": "a", "unit": "a", "digest": digest, "digest_file": str(tmp_path / "a.digest"), "newer": list(newer)}
+
+
+@pytest.mark.parametrize(
+    ("written", "digest", "old"),
+    [("d\n", "d", False), ("e\n", "d", True), (None, "d", True), (None, "", False), ("e", "", False)],
+)
+def test_a_service_with_another_digest_is_outdated(tmp_path, written, digest, old):
+    if written is not None:
+        (tmp_path / "a.digest").write_text(written)
+    assert decisions.outdated(decided_service(tmp_path, digest), state("running", True)) is old
+
+
+@pytest.mark.parametrize(("age", "old"), [(0.0, False), (1.0, False), (1.5, True), (-5.0, False)])
+def test_a_file_that_changed_after_the_start_outdates(tmp_path, age, old):
+    (tmp_path / "key").write_text("")
+    os.utime(str(tmp_path / "key"), (1000 + age, 1000 + age))
+    for by_file in (True, False):  # the start by the digest file, else by the runtime
+        if by_file:
+            (tmp_path / "a.digest").write_text("d")
+            os.utime(str(tmp_path / "a.digest"), (1000, 1000))
+        else:
+            (tmp_path / "a.digest").unlink()
+        found = decided_service(tmp_path, "d" if by_file else "", [str(tmp_path / "none"), str(tmp_path / "key")])
+        assert decisions.outdated(found, state("running", True, since=9e9 if by_file else 1000.0)) is old
+    assert decisions.began(found, state("running", True)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("started", (["down", "gone", "pending"], ["old", "special"], [])),
+        ("restarted", (["down", "gone", "pending"], ["fresh", "old", "special"], [])),
+        ("stopped", ([], [], ["fresh", "old", "special", "pending"])),
+    ],
+)
+def test_what_is_started_restarted_and_stopped(tmp_path, wanted, expected):
+    (tmp_path / "good").write_text("d")
+    names = ("down", "fresh", "gone", "old", "special", "pending")
+    known = [
+        {"unit": name, "digest": "e" if name == "old" else "d", "digest_file": str(tmp_path / "good"), "newer": []}
+        for name in names
+    ]
+    states = {name: state("running", True) for name in ("fresh", "old", "special")}
+    states.update(down=state("exited"), pending=state("restarting", pending=True))
+    found = decisions.decide(wanted, known, states, lambda item, _state: item["unit"] == "special")
+    assert tuple([item["unit"] for item in part] for part in found) == expected
+
+
+def test_the_difference_has_a_line_for_each_service(tmp_path):
+    (tmp_path / "good").write_text("old")
+    start, again, stop = ({"unit": unit, "digest": "new", "digest_file": str(tmp_path / "good")} for unit in "abc")
+    found = decisions.difference({"b": UP, "c": UP}, [start], [again], [stop])
+    assert found == {
+        "before": "a absent \nb running old\nc running \n",
+        "after": "a running new\nb running new\nc stopped new\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (
+            {"ActiveState": "active", "SubState": "running", "NRestarts": "2", "UnitFileState": "enabled"},
+            ("running", True, False, 2, 2, ""),
+        ),
+        (
+            {"ActiveState": "activating", "SubState": "start"},
+            ("running", True, False, None, None, "is not enabled: it is not started after a reboot"),
+        ),
+        (
+            {"ActiveState": "reloading", "SubState": "x", "UnitFileState": "enabled"},
+            ("running", True, False, None, None, ""),
+        ),
+        (
+            {"ActiveState": "activating", "SubState": "auto-restart", "NRestarts": "1"},
+            ("activating (auto-restart)", False, True, 1, 1, "result ?"),
+        ),
+        (
+            {"ActiveState": "activating", "SubState": "auto-restart-queued"},
+            ("activating (auto-restart-queued)", False, True, None, None, "result ?"),
+        ),
+        (
+            {"ActiveState": "failed", "SubState": "failed", "Result": "oom-kill"},
+            ("failed (failed)", False, False, None, None, "result oom-kill"),
+        ),
+        (
+            {"LoadState": "not-found", "ActiveState": "inactive", "NRestarts": "0"},
+            ("absent", False, False, 0, None, ""),
+        ),
+    ],
+)
+def test_the_state_of_a_unit(shown, expected):
+    found = systemd._state(shown)
+    assert tuple(found[key] for key in ("state", "up", "pending", "start_id", "restarts", "detail")) == expected
+    assert found["since"] is None
+
+
+def test_when_a_unit_began():
+    now = time.clock_gettime(time.CLOCK_MONOTONIC)
+    found = systemd._state({"ActiveState": "active", "ActiveEnterTimestampMonotonic": str(int((now - 50) * 1e6))})
+    assert found["since"] == pytest.approx(time.time() - 50, abs=5)
+
+
+def unit_folder(tmp_path, **files):
+    for name, text in files.items():
+        (tmp_path / name.replace("__", ".")).write_text(text)
+    called = []
+
+    def run(argv, timeout=60):
+        called.append((argv, timeout))
+        shown = "LoadState=loaded\nActiveState=active\nSubState=running\nUnitFileState=enabled\nNeedDaemonReload=no"
+        return 0, "\n\n".join([shown] * len(argv[argv.index("--") + 1 :])) if "show" in argv else ""
+
+    return systemd.Systemd({"target": "x.target", "directory": str(tmp_path)}, run), called
+
+
+OURS = "# Written by ascend.inference.\nPartOf=x.target\n"
+
+
+def test_units_of_ours_are_known_by_mark_and_target(tmp_path):
+    runtime, called = unit_folder(
+        tmp_path,
+        b__service=OURS,
+        a__service=OURS,
+        c__service="PartOf=x.target\n",
+        d__service=OURS.replace("x.", "xx."),
+        e__timer=OURS,
+    )
+    (tmp_path / "f.service").symlink_to("none")
+    assert runtime.own() == ["a.service", "b.service"]
+    changed, registered, old = runtime.apply([{"unit": "a.service"}], True)
+    assert (changed, registered, old) == (True, [], ["b.service"]) and not [
+        argv for argv, _ in called if "disable" in argv
+    ]
+    assert runtime.apply([{"unit": "a.service"}], True, remove=False)[0] is False
+    del called[:]
+    runtime.apply([{"unit": "a.service", "stop_timeout": 300}], False)
+    orders = [argv[1:] for argv, _timeout in called if "show" not in argv]
+    assert orders == [["disable", "--now", "b.service"], ["daemon-reload"], ["reset-failed", "b.service"]]
+    assert dict((argv[1], timeout) for argv, timeout in called)["disable"] == 420
+    assert not (tmp_path / "b.service").exists() and (tmp_path / "c.service").exists()
+
+
+def test_orders_of_all_units_are_one_command(tmp_path):
+    runtime, called = unit_folder(tmp_path)
+    runtime.stop([])
+    assert called == []
+    for verb in ("start", "restart", "stop"):
+        getattr(runtime, verb)([{"unit": "a"}, {"unit": "b", "stop_timeout": 100}])
+        assert called[-2:] == [(["systemctl", "reset-failed", "a", "b"], 60), (["systemctl", verb, "a", "b"], 220)] or (
+            called[-2][0] == ["systemctl", "reset-failed", "a", "b"]
+            and called[-1] == (["systemctl", verb, "a", "b"], 220)
+        )
+
+
+@pytest.mark.parametrize(("stop_timeouts", "seconds"), [([], 180), ([None, 0], 180), ([60], 180), ([61, 10], 181)])
+def test_the_time_that_a_stop_may_take(stop_timeouts, seconds):
+    assert base.stop_time([{"stop_timeout": one} for one in stop_timeouts]) == seconds
+
+
+def test_the_last_lines_of_a_file(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("".join(f"{number}{'x' * 300}\n" for number in range(50)))
+    lines = base.tail(str(path), 3).splitlines()
+    assert [line.rstrip("x") for line in lines] == ["47", "48", "49"]
+    assert base.tail(str(tmp_path / "none"), 3).startswith("([Errno 2]")
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        (("RUNNING", 7, 5), ("running", True, False, 7, 5, "")),
+        (("STARTING", 7, 0), ("running", True, False, 7, None, "")),
+        (("STARTING", 0, 0), ("starting", True, False, 0, None, "why")),
+        (("BACKOFF", 0, 5), ("restarting", False, True, 0, 5, "why")),
+        (("FATAL", 0, 5), ("fatal", False, False, 0, 5, "why")),
+        (("EXITED", 0, 5), ("exited", False, False, 0, 5, "why")),
+    ],
+)
+def test_the_state_of_a_program(info, expected):
+    name, pid, start = info
+    found = supervisor._state({"state": name, "pid": pid, "start": start, "detail": "why"}, 4)
+    assert tuple(found[key] for key in ("state", "up", "pending", "start_id", "since", "detail")) == expected
+    assert found["restarts"] == 4
