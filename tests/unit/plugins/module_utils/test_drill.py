@@ -17,11 +17,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.drill import fault, load, others, processes
 from ansible_collections.ascend.inference.plugins.module_utils.drill.compare import chosen, compare
-from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import figures
+from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import figures, quantile, timeline
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
-from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Target
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply, Target
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
 from ansible_collections.ascend.inference.plugins.modules import service_fault, service_load
 
@@ -365,3 +365,76 @@ def test_no_fault_follows_a_bad_baseline(monkeypatch, tmp_path):
     assert "1 of 2 requests got no good answer before any fault: cut: gone" in call(monkeypatch, **given)["failed"]
     records.finish(0)
     assert "ended before" in call(monkeypatch, **given)["failed"]
+
+
+@pytest.mark.parametrize(
+    ("values", "part", "found"),
+    [
+        ([], 0.5, None),
+        ([1.0], 0.99, 1.0),
+        ([1.0, 2.0], 0.5, 2.0),
+        ([1.0, 2.0, 3.0], 0.5, 2.0),
+        ([1.0, 2.0], 1.0, 2.0),
+        ([0.12345], 0.5, 0.123),
+    ],
+)
+def test_quantiles(values, part, found):
+    assert quantile(values, part) == found
+
+
+def test_each_figure_of_a_fault_has_its_edge():
+    sent = [
+        request(10.0),
+        request(10.5, "cut", ""),
+        request(12.0, "empty", ""),
+        request(13.0, "cut", ""),
+        request(13.5, "a", ""),
+        request(15.0),
+    ]
+    found = figures(sent, 10.0, 1.0)
+    assert (found["baseline"]["requests"], found["baseline"]["answered"], found["baseline"]["seconds"]) == (1, 1, 0.1)
+    after = found["fault"]
+    assert (after["requests"], after["answered"], after["failed"], after["empty"]) == (5, 1, 3, 1)
+    assert (after["gap"], after["failing"], after["seconds"], after["recovered"]) == (5.0, 3.4, 5.0, None)
+    assert after["problems"] == [
+        {"problem": "cut", "count": 2},
+        {"problem": "a", "count": 1},
+        {"problem": "empty", "count": 1},
+    ]
+    many = figures([request(11.0, f"p{number:02}", "") for number in range(12)], 10.0, 1.0)["fault"]["problems"]
+    assert [row["problem"] for row in many] == [f"p{number:02}" for number in range(8)]
+    nothing = figures([], 10.0, 1.0)
+    assert (nothing["baseline"]["per_second"], nothing["fault"]["gap"], nothing["fault"]["failing"]) == (0.0, 0.0, 0.0)
+
+
+def test_the_timeline_counts_from_the_fault():
+    rows = timeline([request(9.5), request(10.0, "cut", ""), request(11.9)], 9.4, 10.0, 11.9)
+    assert rows == [
+        {"second": -1, "good": 1, "bad": 0},
+        {"second": 0, "good": 0, "bad": 1},
+        {"second": 1, "good": 1, "bad": 0},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("{run} 0\n{done} 5\n", "{run} 0\n{done} 5\n", ""),
+        ("{run} 9\n{done} 5\n", "{run} 0\n{done} 5\n", ""),
+        ("{run} 0\n{done} 5\n", "{run} 0\n{done} 6\n", "e has 0 requests and finished 1"),
+        ("{run} 0\n{done} 5\n", "{run} 1\n{wait} 2\n{done} 5\n", "e has 3 requests and finished 0"),
+        ("{run} 0\n{done} 5\n", "{run} 0\n{done} 4\n", "e has 0 requests and finished 0"),
+        ("{run} 0\n", "{run} 0\n", ""),
+        ("{run} 0\n", "{run} 0\n{done} 4\n", "e does not answer with its counters"),
+        ("{run} 0\n", "{wait} 0\n", "e does not answer with its counters"),
+        (None, "{run} 0\n", "e does not answer with its counters"),
+        ("{run} 0\n", None, "e does not answer with its counters"),
+    ],
+)
+def test_who_uses_an_engine(monkeypatch, before, after, text):
+    names = {"run": others.HAVE[0], "wait": others.HAVE[1], "done": "vllm:request_success_total"}
+    left = [Reply(0 if page is None else 200, (page or "").format(**names), 0.0, "") for page in (before, after)]
+    slept = []
+    monkeypatch.setattr(others, "ask", lambda target, path, timeout: left.pop(0))
+    found = others.users([{"name": "e", "url": "http://x"}], "k", 3.0, slept.append)
+    assert found == ([text] if text else []) and slept == [3.0]

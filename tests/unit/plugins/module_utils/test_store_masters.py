@@ -158,3 +158,59 @@ def test_a_failover_that_does_not_happen():
     found = followed([masters.Seen("a", 4, 200), masters.Seen("b", 1, 200)])
     assert (found["leaderless"] is None, found["clients_after"], found["clients"]) == (False, None, 1)
     assert followed([masters.Seen("a", 4, 200)])["leaderless"] is None, "the leader is still there"
+
+
+def after_failover(states, before, timeout=10.0):
+    """What `follow` says of one state a second; the last one stays."""
+    now, left = [0.0], list(states)
+
+    def see(_urls):
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    def sleep(_seconds):
+        now[0] += 1.0
+
+    return masters.follow({}, before, timeout, see, lambda: now[0], sleep)
+
+
+OLD, NEW, GONE = masters.Seen("a", 4.0, 9.0), masters.Seen("b", 4.0, 8.0), masters.Seen("")
+
+
+@pytest.mark.parametrize(
+    ("states", "before", "leaderless", "clients_after"),
+    [
+        ([OLD, OLD, GONE, GONE, NEW], OLD, 3.0, 3.0),
+        ([OLD, GONE, NEW._replace(clients=3.0), NEW], OLD, 2.0, 3.0),
+        ([GONE, NEW._replace(clients=None), NEW._replace(clients=5.0)], OLD, 1.0, 2.0),
+        ([GONE, OLD], OLD, 1.0, 1.0),  # the same one leads again
+        ([OLD], OLD, None, None),
+        ([GONE], OLD, None, None),
+        ([GONE, NEW], OLD._replace(clients=None), 1.0, None),
+    ],
+)
+def test_a_failover_is_followed(states, before, leaderless, clients_after):
+    found = after_failover(states, before)
+    assert (found["leaderless"], found["clients_after"]) == (leaderless, clients_after)
+    assert found["leader"] == states[-1].leader and found["stored_keys"] == states[-1].stored_keys
+
+
+@pytest.mark.parametrize(
+    ("pages", "leader", "clients"),
+    [
+        ({"a": (200, "", "OK"), "b": (200, "", STANDBY)}, "a", 3.0),
+        ({"a": (200, "", "OK"), "b": (200, "", LEADER)}, "", None),
+        ({"a": (200, "cut", "OK"), "b": (200, "", LEADER)}, "b", 3.0),
+        ({"a": (500, "", "OK"), "b": (0, "refused", "")}, "", None),
+    ],
+)
+def test_the_leader_is_the_only_one_that_serves(pages, leader, clients):
+    def get(target, path, _payload, timeout):
+        status, error, body = (
+            pages[target.url] if path == "/health" else (200, "", "master_active_clients 3\nmaster_key_count 7\n")
+        )
+        assert timeout == 2.0
+        return Reply(status, body, 0.0, error)
+
+    found = masters.look({name: name for name in pages}, get)
+    assert (found.leader, found.clients, found.stored_keys) == (leader, clients, 7.0 if leader else None)
+    assert masters.named([{"name": "a", "url": "http://x/"}]) == {"a": "http://x"}

@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
 import stat
+import tarfile
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.install import sdist
 from ansible_collections.ascend.inference.plugins.module_utils.install.sdist import (
     SdistError,
     origin_path,
@@ -155,3 +159,46 @@ def test_a_window_of_counters_has_at_least_a_second(run_module, monkeypatch, sec
         )
     else:
         assert asked == [] and "Fix: set it to 60" in found["msg"]
+
+
+@pytest.mark.parametrize(
+    ("code", "member", "sha256", "word"),
+    [
+        (0, "a/b.py", "", ""),
+        (0, "a/b.py", hashlib.sha256(b"text").hexdigest(), ""),
+        (0, "a/b.py", "0" * 64, "expected 0000"),
+        (0, "b.py", "", "p-1.tar.gz has no file b.py"),
+        (1, "a/b.py", "", "fetching p 1 failed:\nno network"),
+        (None, "a/b.py", "", "fetching p 1 failed"),
+    ],
+)
+def test_one_file_of_the_distribution_is_taken(tmp_path, code, member, sha256, word):
+    folders = []
+
+    def run(argv, env):
+        folder = argv[argv.index("--dest") + 1]
+        folders.append(folder)
+        assert (
+            argv[:5] == ["python3", "-m", "pip", "download", "--quiet"] and argv[-1] == "p==1" and "--no-deps" in argv
+        )
+        assert os.path.exists(os.path.join(env["PYTHONPATH"], "setuptools", "build_meta.py"))
+        if code is not None:
+            with tarfile.open(os.path.join(folder, "p-1.tar.gz"), "w:gz") as opened:
+                entry = tarfile.TarInfo("p-1/a/b.py")
+                entry.size = 4
+                opened.addfile(entry, io.BytesIO(b"text"))
+        return code or 0, "no network"
+
+    dest = tmp_path / "b.py"
+    wish = dict(SDIST, python="python3", member=member, dest=str(dest), sha256=sha256)
+    if word:
+        with pytest.raises(SdistError, match=word.replace("(", r"\(")):
+            sdist.fetch(wish, "p 1 a/b.py", run)
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert sdist.fetch(wish, "p 1 a/b.py", run) == hashlib.sha256(b"text").hexdigest()
+        assert dest.read_text() == "text" and sdist.present(str(dest), "") == (
+            "p 1 a/b.py",
+            hashlib.sha256(b"text").hexdigest(),
+        )
+    assert not any(os.path.exists(folder) for folder in folders)
