@@ -143,11 +143,7 @@ def no_address(case: Observed) -> t.Iterator[Finding]:
         on = plane(case.plan, host)
         query = "vnic" if on == "hccs" else "ip"
         known = query in record and query not in (record.get("errors") or {})
-        if (
-            known
-            and not fabric_address(record, on)
-            and not (query == "vnic" and record[query] is None and "vnic" not in record)
-        ):
+        if known and not fabric_address(record, on):
             yield Finding.at(
                 place(host, device), "", f"the device has no {query} address (hccn_tool -i {device} -{query} -g)"
             )
@@ -308,13 +304,12 @@ def gateway(case: Observed) -> t.Iterator[Finding]:
     Without them the chip cannot check its network or reach devices in other subnets.
     """
     for host, device, record in case.each_link():
-        errors = {} if record.get("hung") else record.get("errors") or {}
-        unknown = set(record.get("errors") or {}) | set(errors)
+        if host["hardware"] != "a2" or record.get("hung"):
+            continue
+        unknown = record.get("errors") or {}
         names = [
             name for name in ("gateway", "netdetect") if name in record and not record[name] and name not in unknown
         ]
-        if host["hardware"] != "a2" or record.get("hung"):
-            continue
         if names:
             yield Finding.at(place(host, device), ", ".join(names), f"not set: {', '.join(names)}")
         elif outside := _outside(record):

@@ -1,0 +1,566 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Edges of the rules of hosts, each rule alone: the last value that is right, the first one that is wrong, and how severe that is."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import fabric
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES, observed
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.base import judge
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import (
+    HOSTS,
+    facts,
+    growth,
+    kernel,
+    link,
+    plan,
+)
+
+BY_ID = {rule.id: rule for rule in RULES}
+LINKS = {
+    "a2": {"inference_hardware": "a2"},
+    "hccs": {},
+    "roce": {"inference_link": "roce"},
+    "docker": {"inference_runtime": "docker"},
+    "supervisor": {"inference_runtime": "supervisor"},
+}
+
+
+@functools.cache
+def planned(on):
+    return plan(**LINKS[on])
+
+
+def judged(id_, on, *plants, thresholds=None):
+    """Findings of one rule about healthy hosts in which something was planted."""
+    data = facts(planned(on))
+    for plant in plants:
+        plant(data)
+    case = observed(planned(on), data, {"thresholds": thresholds or {}})
+    return judge(case, [BY_ID[id_]], ())
+
+
+def rows(id_, on, *plants):
+    return [(item.path, item.severity) for item in judged(id_, on, *plants)]
+
+
+def everywhere(**values):
+    """Plant into the ports of all devices."""
+    return lambda data: [link(host, device, **values)(data) for host in HOSTS for device in range(4)]
+
+
+DEVICE = "n2 device 1"
+FABRIC = [
+    # queries that fail: by what the plan uses
+    ("HCCN-ANSWER", "hccs", {"errors": {"vnic": "x"}}, "error"),
+    ("HCCN-ANSWER", "hccs", {"errors": {"tls": "x"}}, "warning"),
+    ("HCCN-ANSWER", "hccs", {"errors": {"link": "x"}}, "remark"),
+    ("HCCN-ANSWER", "hccs", {"errors": {"optical": "x"}}, "remark"),
+    ("HCCN-ANSWER", "hccs", {"errors": {"fec": "x"}}, None),
+    ("HCCN-ANSWER", "roce", {"errors": {"link": "x"}}, "error"),
+    ("HCCN-ANSWER", "roce", {"errors": {"ip": "x"}}, "error"),
+    ("HCCN-ANSWER", "roce", {"errors": {"tls": "x"}}, "error"),
+    ("HCCN-ANSWER", "roce", {"errors": {"net_health": "x"}}, "warning"),
+    ("HCCN-ANSWER", "roce", {"errors": {"gateway": "x"}}, "warning"),
+    ("HCCN-ANSWER", "roce", {"errors": {"netdetect": "x"}}, "warning"),
+    ("HCCN-ANSWER", "roce", {"errors": {"optical": "x"}}, "warning"),
+    ("HCCN-ANSWER", "roce", {"errors": {"lldp": "x"}}, "remark"),
+    ("HCCN-ANSWER", "roce", {"errors": {"vnic": "x"}}, "remark"),
+    ("HCCN-ANSWER", "roce", {"errors": {"fec": "x"}}, None),
+    ("HCCN-ANSWER", "roce", {"errors": {"link": "x"}, "hung": "30 s"}, None),
+    ("HCCN-HUNG", "roce", {"hung": "30 s"}, "error"),
+    ("LINK-DOWN", "roce", {"link": "UP"}, None),
+    ("LINK-DOWN", "roce", {"link": None}, None),
+    ("LINK-DOWN", "roce", {"link": "DOWN"}, "error"),
+    ("LINK-DOWN", "hccs", {"link": "DOWN"}, "remark"),
+    ("VNIC-DOWN", "hccs", {"vnic": {"link": "UP"}}, None),
+    ("VNIC-DOWN", "hccs", {"vnic": {"link": None}}, None),
+    ("VNIC-DOWN", "hccs", {"vnic": {"link": "DOWN"}}, "error"),
+    ("VNIC-DOWN", "roce", {"vnic": {"link": "DOWN"}}, "remark"),
+    ("NET-HEALTH", "roce", {"healthy": None}, None),
+    ("NET-HEALTH", "roce", {"healthy": False}, "error"),
+    ("NET-HEALTH", "roce", {"healthy": False, "link": None}, "error"),
+    ("NET-HEALTH", "roce", {"healthy": False, "link": "UP"}, "error"),
+    ("NET-HEALTH", "roce", {"healthy": False, "link": "down"}, None),
+    ("NET-HEALTH", "hccs", {"healthy": False}, "remark"),
+    ("NPU-ADDRESS", "hccs", {"vnic": None}, "error"),
+    ("NPU-ADDRESS", "hccs", {"vnic": None, "errors": {"vnic": "x"}}, None),
+    ("NPU-ADDRESS", "hccs", {"ip": None}, None),
+    ("NPU-ADDRESS", "roce", {"ip": {"address": ""}}, "error"),
+    ("NPU-ADDRESS", "roce", {"ip": None, "errors": {"ip": "x"}}, None),
+    ("NPU-ADDRESS", "roce", {"vnic": None}, None),
+    ("NPU-ADDRESS-TWICE", "roce", {"vnic": {"address": "10.8.1.10"}}, None),
+    ("NPU-ADDRESS-TWICE", "roce", {"ip": {"address": "10.9.1.10"}}, "error"),
+    ("NET-GATEWAY", "roce", {"gateway": None}, None),
+    ("NET-GATEWAY", "a2", {"gateway": None}, "warning"),
+    ("NET-GATEWAY", "a2", {"netdetect": ""}, "warning"),
+    ("NET-GATEWAY", "a2", {"gateway": None, "errors": {"gateway": "x"}}, None),
+    ("NET-GATEWAY", "a2", {"gateway": None, "hung": "30 s"}, None),
+    ("NET-GATEWAY", "a2", {"gateway": "10.10.0.1"}, "warning"),
+    ("NET-GATEWAY", "a2", {"gateway": "10.9.255.254"}, None),
+    ("NET-GATEWAY", "a2", {"gateway": "nothing"}, None),
+    ("NET-GATEWAY", "a2", {"ip": {}}, None),
+    ("RAIL-DIFFERS", "hccs", {"mtu": 9000}, None),
+    ("RAIL-DIFFERS", "roce", {"mtu": None}, None),
+    ("RAIL-DIFFERS", "roce", {"ip": {"netmask": "255.0.0.0"}}, "warning"),
+    ("LINK-FLAPS", "roce", {"link_stat": {"link_down_count": 3}}, None),
+    ("LINK-FLAPS", "roce", {"link_stat": {"link_down_count": 4}}, "warning"),
+    ("LINK-FLAPS", "roce", {"link_stat": {"link_down_count": 4}, "growth": growth()}, "remark"),
+    ("LINK-FLAPS", "roce", {"link_stat": {}, "growth": growth(link_downs=1)}, "error"),
+    ("LINK-FLAPS", "hccs", {"link_stat": {"link_down_count": 9}}, None),
+    ("PACKET-ERRORS", "roce", {"stats": {"other": 9}}, None),
+    ("PACKET-ERRORS", "roce", {"stats": {"crc_error_sum": 0, "mac_rx_bad_pkt_num": None}}, None),
+    ("PACKET-ERRORS", "roce", {"stats": {"crc_error_sum": 1}}, "warning"),
+    ("PACKET-ERRORS", "roce", {"stats": {"roce_tx_err_pkt_num": 1}}, "warning"),
+    ("PACKET-ERRORS", "roce", {"stats": {"mac_rx_fcs_err_pkt_num": 1}}, "warning"),
+    ("PACKET-ERRORS", "roce", {"stats": {"mac_rx_bad_pkt_num": 1}, "growth": growth()}, "remark"),
+    ("PACKET-ERRORS", "roce", {"growth": growth(crc_error_sum=1)}, "warning"),
+    ("PACKET-ERRORS", "hccs", {"stats": {"crc_error_sum": 1}}, None),
+    ("OPTICAL", "roce", {"optical": {"present": False}, "link": "up"}, None),
+    ("OPTICAL", "roce", {"optical": {"present": False}, "link": "DOWN"}, "warning"),
+    ("OPTICAL", "roce", {"optical": {"present": True}}, "remark"),
+    ("OPTICAL", "roce", {"optical": {"rx_power0_milliwatts": None}}, "remark"),
+    ("OPTICAL", "roce", {"optical": {"rx_power0_milliwatts": None, "tx_power0_milliwatts": 1.0}}, "warning"),
+    ("OPTICAL", "roce", {"optical": {"rx_power": 1.0}}, None),
+    ("OPTICAL", "hccs", {"optical": {"present": False}, "link": "DOWN"}, None),
+]
+
+
+@pytest.mark.parametrize(("id_", "on", "values", "severity"), FABRIC)
+def test_a_port_of_an_npu(id_, on, values, severity):
+    assert rows(id_, on, link("n2", 1, **values)) == ([(DEVICE, severity)] if severity else [])
+
+
+@pytest.mark.parametrize("edge", ["low", "high"])
+@pytest.mark.parametrize("side", ["rx", "tx"])
+@pytest.mark.parametrize("lane", ["", "3"])
+def test_optical_power_is_compared_with_both_limits_of_its_side(edge, side, lane):
+    limits = {f"{side}_power_low_thres_milliwatts": 0.5, f"{side}_power_high_thres_milliwatts": 2.0}
+    limit, step = (0.5, -0.01) if edge == "low" else (2.0, 0.01)
+    name = f"{side}_power{lane}_milliwatts"
+    assert judged("OPTICAL", "roce", link("n2", 1, optical={**limits, name: limit})) == []
+    (found,) = judged("OPTICAL", "roce", link("n2", 1, optical={**limits, name: limit + step}))
+    assert found.problem.startswith(
+        f"{side} power of lane {lane or '0'} is {limit + step} mW, the module's range is 0.5"
+    )
+    other = {"rx": "tx", "tx": "rx"}[side]
+    assert judged("OPTICAL", "roce", link("n2", 1, optical={**limits, f"{other}_power0_milliwatts": 9.0})) == []
+    only = {key: value for key, value in limits.items() if edge in key}
+    assert len(judged("OPTICAL", "roce", link("n2", 1, optical={**only, name: limit + step}))) == 1
+
+
+def test_queries_that_fail_are_one_finding_for_each_severity():
+    errors = {"tls": "c", "link": "a", "ip": "b", "lldp": "d", "net_health": "e"}
+    found = judged("HCCN-ANSWER", "roce", link("n2", 1, errors=errors))
+    assert {item.severity: item.problem for item in found} == {
+        "error": "hccn_tool fails for ip, link, tls: b",
+        "warning": "hccn_tool fails for net_health: e",
+        "remark": "hccn_tool fails for lldp: d",
+    }
+    everybody = judged("HCCN-ANSWER", "roce", everywhere(optical=None, errors={"optical": "no such option"}))
+    assert {item.severity for item in everybody} == {"remark"} and len(everybody) == 12
+
+
+def test_a_port_without_link_is_named_with_what_it_is_cabled_to():
+    def problem(**lldp):
+        return judged("LINK-DOWN", "roce", link("n2", 1, link="down", lldp=lldp))[0].problem
+
+    assert problem(system_name="leaf-1", port="10GE1/0/7").endswith("is down; it is cabled to leaf-1 10GE1/0/7")
+    assert problem(port="10GE1/0/7").endswith("it is cabled to 10GE1/0/7")
+    assert problem().endswith("RoCE link is down")
+
+
+def test_a_detection_address_is_named_where_it_is_known():
+    bad = {"net_health": "socket_fail", "healthy": False}
+    problems = [
+        judged("NET-HEALTH", "roce", link("n2", 1, **bad, netdetect=address))[0].problem for address in ("10.9.0.9", "")
+    ]
+    assert problems[0] == "the device's network check reports socket_fail for the detection address 10.9.0.9"
+    assert problems[1] == "the device's network check reports socket_fail"
+
+
+def test_equal_addresses_of_all_devices_are_one_machine_with_two_names():
+    def same(*devices):
+        return lambda data: [link("n2", die, ip={"address": f"10.9.1.{die + 10}"})(data) for die in devices]
+
+    (found,) = judged("NPU-ADDRESS-TWICE", "roce", same(0, 1, 2, 3))
+    assert (found.path, found.value) == (
+        "n2",
+        "10.9.1.10",
+    ) and "all 4 devices have the addresses of n1's" in found.problem
+    found = judged("NPU-ADDRESS-TWICE", "roce", same(0, 1, 2))
+    assert [(item.path, item.value) for item in found] == [
+        (f"n2 device {die}", f"10.9.1.{die + 10}") for die in (0, 1, 2)
+    ]
+    assert found[1].problem == "n1 device 1 has the same address 10.9.1.11"
+    inside = judged("NPU-ADDRESS-TWICE", "roce", *(link("n2", die, ip={"address": "10.9.2.10"}) for die in (1, 2, 3)))
+    assert [item.path for item in inside] == [f"n2 device {die}" for die in (1, 2, 3)]
+
+
+def test_an_address_that_is_not_the_file_s_is_shown_with_what_is_wanted():
+    def stale(device, **entry):
+        return lambda data: data["n1"]["hccn"].update(stale=[{"device_id": device, "live": "10.9.1.9", **entry}])
+
+    (found,) = judged("HCCN-STALE", "roce", stale("2", file="10.9.1.12"))
+    assert (found.path, found.value, found.severity) == ("n1 device 2", "10.9.1.9", "error")
+    assert found.problem == "the active address is 10.9.1.9, /etc/hccn.conf has 10.9.1.12"
+    (found,) = judged("HCCN-STALE", "hccs", stale(2, file="10.9.1.12", expected="10.9.1.13"))
+    assert found.severity == "remark" and found.problem.endswith("has 10.9.1.13")
+    assert judged("HCCN-STALE", "roce", stale(4, file="10.9.1.12")) == []
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "wrong", "is_on"),
+    [(6, 6, 6, True), (5, 7, 5, False), (7, 5, 5, True), (12, 0, 0, True), (2, 2, 2, True)],
+)
+def test_tls_is_compared_with_most_devices_and_of_equal_numbers_it_should_be_off(off, on, wrong, is_on):
+    def plant(data):
+        states = iter([False] * off + [True] * on + [None] * (12 - off - on))
+        for host in HOSTS:
+            for device in range(4):
+                link(host, device, tls_enabled=next(states))(data)
+
+    found = judged("TLS-DIFFERS", "roce", plant)
+    assert len(found) == wrong and {item.value for item in found} <= {"on" if is_on else "off"}
+    usual = "off" if is_on else "on"
+    assert all(f"and {usual} on most of the {off + on} devices" in item.problem for item in found)
+    assert {item.severity for item in found} <= {"error"}
+    assert {item.severity for item in judged("TLS-DIFFERS", "hccs", plant)} <= {"remark"}
+
+
+def test_tls_that_is_on_everywhere_weighs_as_much_as_its_plane():
+    half_known = (everywhere(tls_enabled=None), link("n1", 0, tls_enabled=True))
+    assert rows("TLS-ON", "roce", *half_known) == [("n1 device 0", "warning")]
+    assert rows("TLS-ON", "hccs", *half_known) == [("n1 device 0", "remark")]
+    assert rows("TLS-ON", "roce", *half_known, link("n1", 1, tls_enabled=False)) == []
+    assert rows("TLS-ON", "roce", everywhere(tls_enabled=None)) == []
+
+
+NOW = 1_790_000_000.0  # Mon Sep 21 14:13:20 2026 GMT
+END = "Mon Sep 21 14:13:20 2026 GMT"
+
+
+@pytest.mark.parametrize(
+    ("certificate", "days", "found"),
+    [
+        ({"not_after": END}, 30, ("", "")),
+        ({"not_after": END}, 29.9, ("expires in 29 days", "warning")),
+        ({"not_after": END}, 0.5, ("expires in 0 days", "warning")),
+        ({"not_after": END}, -0.5, ("expired 1 days ago", "")),
+        ({"not_after": END}, -3, ("expired 3 days ago", "")),
+        ({"not_after": END, "expiration": "expired"}, 31, ("", "")),
+        ({"not_after": "soon", "expiration": "expired"}, 0, ("has expired, according to hccn_tool", "")),
+        ({"expiration": "near_expiration"}, 0, ("expires soon, according to hccn_tool", "warning")),
+        ({"expiration": "normal"}, 0, ("", "")),
+        ({}, 0, ("has no date that can be read", "warning")),
+    ],
+)
+def test_the_end_of_a_certificate(certificate, days, found):
+    assert fabric._ending(certificate, NOW - days * 86400, 30) == found
+
+
+def test_without_a_clock_hccn_tool_s_own_state_counts():
+    assert fabric._ending({"not_after": END, "expiration": "near_expiration"}, 0.0, 30)[1] == "warning"
+    assert fabric._seconds(END) == NOW and fabric._seconds("never") == fabric._seconds("") == 0.0
+
+
+def test_a_certificate_is_judged_by_the_clock_of_its_host_and_only_with_tls():
+    def plant(on):
+        ends = [{"name": "ca", "not_after": END}, {"not_after": "Sat Jan  5 00:00:00 2036 GMT"}]
+        return kernel("n2", clock={"epoch": NOW + 1}), link("n2", 1, tls_enabled=on, tls_certificates=ends)
+
+    (found,) = judged("TLS-CERTIFICATE", "roce", *plant(True))
+    assert (found.path, found.severity, found.problem, found.value) == (
+        DEVICE,
+        "error",
+        "the ca expired 1 days ago",
+        END,
+    )
+    assert [item.severity for item in judged("TLS-CERTIFICATE", "hccs", *plant(True))] == ["remark"]
+    assert judged("TLS-CERTIFICATE", "roce", *plant(False)) == []
+    unnamed = link("n2", 2, tls_enabled=True, tls_certificates=[{}])
+    assert [item.problem for item in judged("TLS-CERTIFICATE", "roce", link("n2", 1, tls_enabled=False), unnamed)] == [
+        "the certificate has no date that can be read"
+    ]
+
+
+def test_a_hung_device_hides_no_gateway_of_another_one():
+    found = judged(
+        "NET-GATEWAY", "a2", link("n2", 0, hung="30 s", gateway=None), link("n2", 1, gateway="", netdetect="")
+    )
+    assert [(item.path, item.value) for item in found] == [(DEVICE, "gateway, netdetect")]
+    (found,) = judged("NET-GATEWAY", "a2", link("n2", 1, gateway="10.10.0.1"))
+    assert found.problem == "the gateway 10.10.0.1 is not in the device's network 10.9.0.0/16"
+    assert found.value == "10.10.0.1"
+
+
+def test_hccn_conf_has_to_name_the_planned_devices():
+    def named(*devices):
+        return lambda data: data["n2"]["hccn"].update(hccn_conf={device: {} for device in devices})
+
+    known = [lambda data: [data[name]["hccn"].pop("hccn_conf") for name in HOSTS]]
+    assert rows("HCCN-CONF", "a2", *known) == []
+    assert rows("HCCN-CONF", "a2", *known, named("0", "1", "2", "3", "7")) == []
+    (found,) = judged("HCCN-CONF", "a2", *known, named("0", "3"))
+    assert (found.path, found.severity, found.value) == ("n2", "error", "[1, 2]")
+    assert rows("HCCN-CONF", "roce", *known, named()) == []  # A3
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "readable"),
+    [
+        ("0004", "root", True),
+        ("0400", "root", False),
+        ("0040", "root", True),
+        ("0400", None, True),
+        ("0200", None, False),
+    ],
+)
+def test_who_may_read_hccn_conf(mode, owner, readable):
+    user = planned("hccs")["user"]
+    access = {"mode": mode, "owner": user if owner is None else owner, "group": "HwHiAiUser"}
+    found = rows("HCCN-CONF-ACCESS", "hccs", lambda data: data["n2"]["hccn"].update(hccn_conf_access=access))
+    assert found == ([] if readable else [("n2", "warning")])
+
+
+def test_a_group_that_is_not_known_is_taken_as_that_of_the_file():
+    access = {"mode": "0640", "owner": "root", "group": "npus"}
+    plants = (lambda data: data["n2"]["hccn"].update(hccn_conf_access=access), kernel("n2", access={}))
+    assert rows("HCCN-CONF-ACCESS", "hccs", *plants) == []
+
+
+# ---- hosts ----
+
+
+def memory(**values):
+    return kernel("n2", memory=values)
+
+
+def nic(**values):
+    return kernel("n2", interfaces={"eth0": {"up": True, "addresses": ["10.0.0.2"], "mtu": 9000, **values}})
+
+
+def system(**values):
+    return lambda data: data["n2"]["host"]["system"].update(values)
+
+
+def disk(**values):
+    return kernel("n2", disks=[{"path": "/opt", "free_mib": 900000, **values}])
+
+
+def service_of(host, on="hccs"):
+    return next(item for item in planned(on)["services"] if item["host"] == host and item["devices"])
+
+
+HOST = [
+    ("HOST-ADDRESS", "hccs", nic(up=False), "error"),
+    ("HOST-ADDRESS", "hccs", nic(addresses=["10.0.0.9"]), "error"),
+    ("HOST-ADDRESS", "hccs", kernel("n2", interfaces={}), None),
+    ("HOST-MACHINE", "hccs", system(machine=""), None),
+    ("HOST-MACHINE", "hccs", system(machine=None), None),
+    ("HOST-MACHINE", "hccs", system(machine="x86_64"), None),
+    ("HOST-MACHINE", "docker", system(machine="riscv64"), "error"),
+    ("HOST-PYTHON", "hccs", system(python="3.9.21"), "error"),
+    ("HOST-PYTHON", "hccs", system(python="3.10.0"), None),
+    ("HOST-PYTHON", "hccs", system(python="3.12.99"), None),
+    ("HOST-PYTHON", "hccs", system(python="3.13.0"), "error"),
+    ("HOST-PYTHON", "hccs", system(python=""), None),
+    ("HOST-PYTHON", "docker", system(python="3.6.8"), None),
+    ("HOST-GLIBC", "hccs", system(libc="glibc 2.34"), "error"),
+    ("HOST-GLIBC", "hccs", system(libc="glibc 2.35"), None),
+    ("HOST-GLIBC", "hccs", system(libc="musl 1.2"), None),
+    ("HOST-GLIBC", "hccs", system(libc=None), None),
+    ("HOST-GLIBC", "docker", system(libc="glibc 2.17"), None),
+    ("CLOCK", "hccs", kernel("n2", clock={"offset": 10.5, "synchronised": True}), None),
+    ("CLOCK", "hccs", kernel("n2", clock={"offset": 10.6, "synchronised": True}), "warning"),
+    ("CLOCK", "hccs", kernel("n2", clock={"offset": -9.6, "synchronised": True}), "warning"),
+    ("CLOCK", "hccs", kernel("n2", clock={"offset": None, "synchronised": True}), None),
+    ("CLOCK", "hccs", kernel("n2", clock={"synchronised": None}), None),
+    ("CLOCK", "hccs", kernel("n2", clock={"synchronised": False}), "warning"),
+    ("LIMIT-NOFILE", "supervisor", kernel("n2", limits={"nofile": 65535}), "error"),
+    ("LIMIT-NOFILE", "supervisor", kernel("n2", limits={"nofile": 65536}), None),
+    ("LIMIT-NOFILE", "supervisor", kernel("n2", limits={"nofile": None}), None),
+    ("LIMIT-NOFILE", "hccs", kernel("n2", limits={"nofile": 1024}), None),
+    ("LIMIT-MEMLOCK", "supervisor", kernel("n2", limits={"memlock_bytes": 65536}), "warning"),
+    ("LIMIT-MEMLOCK", "supervisor", kernel("n2", limits={"memlock_bytes": 0}, user={"uid": 1}), "error"),
+    ("LIMIT-MEMLOCK", "supervisor", kernel("n2", limits={"memlock_bytes": 0}, user={}), "error"),
+    ("LIMIT-MEMLOCK", "supervisor", kernel("n2", limits={"memlock_bytes": None}), None),
+    ("LIMIT-MEMLOCK", "hccs", kernel("n2", limits={"memlock_bytes": 0}), None),
+    ("SYSCTL-MAPS", "supervisor", kernel("n2", sysctl={"vm.max_map_count": 262143}), "warning"),
+    ("SYSCTL-MAPS", "supervisor", kernel("n2", sysctl={"vm.max_map_count": 262144}), None),
+    ("SYSCTL-MAPS", "supervisor", kernel("n2", sysctl={}), None),
+    ("SYSCTL-MAPS", "hccs", kernel("n2", sysctl={"vm.max_map_count": 65530}), None),  # the units' role sets it
+    ("SHM-SIZE", "hccs", memory(shm_mib=1023), "warning"),
+    ("SHM-SIZE", "hccs", memory(shm_mib=1024), None),
+    ("SHM-SIZE", "hccs", memory(shm_mib=0), "warning"),
+    ("SHM-SIZE", "hccs", memory(shm_mib=None), None),
+    ("SHM-SIZE", "docker", memory(shm_mib=64), None),
+    ("PROXY-VARIABLES", "hccs", system(proxy_variables=None), None),
+    ("HOSTNAME-LOOPBACK", "hccs", system(hostname_addresses=["127.0.1.1", "10.0.0.2"]), None),
+    ("HOSTNAME-LOOPBACK", "hccs", system(hostname_addresses=["127.0.1.1", "127.0.0.1"]), "warning"),
+    ("HOSTNAME-LOOPBACK", "hccs", system(hostname_addresses=[]), None),
+    ("HOSTNAME-ADDRESS", "hccs", system(hostname_addresses=["10.0.0.2", "10.0.0.3"]), None),
+    ("HOSTNAME-ADDRESS", "hccs", system(hostname_addresses=["127.0.1.1"]), None),
+    ("HOSTNAME-ADDRESS", "hccs", system(hostname_addresses=["198.51.100.1"]), "warning"),
+    ("HOST-MEMORY-LOW", "hccs", memory(memory_available_mib=4 * 2048 - 1), "warning"),
+    ("HOST-MEMORY-LOW", "hccs", memory(memory_available_mib=4 * 2048), None),
+    ("HOST-MEMORY-LOW", "hccs", memory(memory_available_mib=None), None),
+    ("HOST-MTU-DIFFERS", "hccs", nic(mtu=1500), "warning"),
+    ("HOST-MTU-DIFFERS", "hccs", nic(mtu=None), None),
+    ("HOST-MTU-DIFFERS", "hccs", nic(mtu=1500, addresses=["10.0.0.9"]), None),
+    ("NPU-HEALTH", "hccs", lambda data: [die.update(health="Healthy") for die in data["n2"]["npu"]["npus"]], None),
+    ("NPU-HEALTH", "hccs", lambda data: [die.update(health="ok") for die in data["n2"]["npu"]["npus"]], None),
+]
+
+
+@pytest.mark.parametrize(("id_", "on", "plant", "severity"), HOST)
+def test_a_host(id_, on, plant, severity):
+    assert rows(id_, on, plant) == ([("n2", severity)] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("id_", "values", "severity"),
+    [
+        ("DISK-FREE", {"free_mib": 10239}, "warning"),
+        ("DISK-FREE", {"free_mib": 10240}, None),
+        ("DISK-INODES", {"free_inodes": 199_999}, "warning"),
+        ("DISK-INODES", {"free_inodes": 0}, "warning"),
+        ("DISK-INODES", {"free_inodes": 200_000}, None),
+        ("DISK-INODES", {"free_inodes": None}, None),
+        ("DISK-MOUNT", {"read_only": True}, "error"),
+        ("DISK-MOUNT", {"no_exec": True}, "error"),
+        ("DISK-MOUNT", {}, None),
+    ],
+)
+def test_a_disk(id_, values, severity):
+    assert rows(id_, "hccs", disk(**values)) == ([("n2 /opt", severity)] if severity else [])
+    in_images = severity if values.keys() != {"no_exec"} else None
+    assert rows(id_, "docker", disk(**values)) == ([("n2 /opt", in_images)] if in_images else [])
+
+
+def socket(port, address="0.0.0.0", **values):
+    return kernel(
+        "n2", listening=[{"port": port, "address": address, "pid": 7, "command": "nginx", "service": "", **values}]
+    )
+
+
+def test_a_port_is_taken_from_its_first_to_its_last_number_and_where_the_service_binds():
+    service = service_of("n2")
+    single = next(port for port in service["ports"] if port["count"] == 1)
+    several = next(port for port in service["ports"] if port["count"] > 1)
+    ends = (several["first"], several["first"] + several["count"] - 1)
+    for number in (single["first"], *ends):
+        for address in ("0.0.0.0", "::", service["address"]):
+            assert rows("PORT-TAKEN", "hccs", socket(number, address)) == [(f"n2 port {number}", "error")]
+    assert rows("PORT-TAKEN", "hccs", socket(single["first"], "127.0.0.1")) == []
+    assert rows("PORT-TAKEN", "hccs", socket(ends[0], "127.0.0.1")) == [(f"n2 port {ends[0]}", "error")]
+    used = {number for port in service["ports"] for number in range(port["first"], port["first"] + port["count"])}
+    beside = {number for one in used for number in (one - 1, one + 1)} - used
+    assert [number for number in sorted(beside) if rows("PORT-TAKEN", "hccs", socket(number))] == []
+
+
+def test_a_process_that_nobody_can_see_is_named_as_such():
+    api = next(port["first"] for port in service_of("n2")["ports"] if port["name"] == "api")
+    (found,) = judged("PORT-TAKEN", "hccs", socket(api, pid=0, command=""))
+    assert found.value == "a process visible only to root" and found.severity == "error"
+    unseen = {"user": {"uid": 1000, "sees_processes": False}}
+    (found,) = judged("PORT-TAKEN", "hccs", socket(api, pid=0, command=""), kernel("n2", **unseen))
+    assert found.severity == "remark"
+    (found,) = judged("PORT-TAKEN", "hccs", socket(api, pid=3), kernel("n2", **unseen))  # its process is known
+    assert found.severity == "error"
+    (found,) = judged("PORT-TAKEN", "hccs", socket(api + 1, pid=0), kernel("n2", **unseen)) or [None]
+    assert found is None or found.severity == "error"
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "problem"),
+    [
+        ({"eth1": {"up": True, "addresses": ["10.0.0.2"]}}, "there is no interface eth0; 10.0.0.2 is on eth1"),
+        ({"eth1": {"up": True, "addresses": []}}, "there is no interface eth0; 10.0.0.2 is on none"),
+        ({"eth0": {"up": True, "addresses": []}}, "no interface has the address 10.0.0.2"),
+        (
+            {"eth0": {"up": True, "addresses": []}, "b": {"addresses": ["10.0.0.2"]}, "a": {"addresses": ["10.0.0.2"]}},
+            "the address 10.0.0.2 is on a, b, not on eth0",
+        ),
+        ({"eth0": {"up": False, "addresses": ["10.0.0.2"]}}, "the interface eth0 is down"),
+    ],
+)
+def test_the_address_of_a_host_and_its_interface(interfaces, problem):
+    assert [item.problem for item in judged("HOST-ADDRESS", "hccs", kernel("n2", interfaces=interfaces))] == [problem]
+
+
+def test_clocks_are_compared_with_the_one_in_the_middle():
+    def offsets(*values):
+        return [kernel(name, clock={"offset": value}) for name, value in zip(HOSTS, values, strict=True)]
+
+    assert rows("CLOCK", "hccs", *offsets(0, 30, 31)) == [("n1", "warning")]
+    assert rows("CLOCK", "hccs", *offsets(0, 1, 31)) == [("n3", "warning")]
+    assert rows("CLOCK", "hccs", *offsets(None, None, 30)) == []
+    (found,) = judged("CLOCK", "hccs", *offsets(0, 30, 31))
+    assert (found.value, found.problem.split(" from ")[0]) == ("30 s", "the clock differs by about 30 seconds")
+
+
+def test_one_machine_has_one_id_and_the_same_addresses_except_loopback():
+    def like_n2(**values):
+        def plant(data):
+            for part in ("system", "interfaces"):
+                data["n3"]["host"][part] = values.get(part, data["n2"]["host"][part])
+            data["n3"]["host"]["interfaces"] = {
+                **data["n3"]["host"]["interfaces"],
+                "lo": {"addresses": ["127.0.0.3"]},
+            }
+
+        return plant
+
+    assert rows("HOST-TWICE", "hccs", like_n2()) == [("n3", "error")]
+    assert rows("HOST-TWICE", "hccs", like_n2(interfaces={})) == []
+    assert rows("HOST-TWICE", "hccs", like_n2(system={"machine_id": ""})) == []
+    assert rows("HOST-TWICE", "hccs", system(machine_id=""), like_n2()) == []
+    nothing = kernel("n1", interfaces={})  # an earlier host that cannot be compared does not end the comparison
+    assert rows("HOST-TWICE", "hccs", nothing, like_n2()) == [("n3", "error")]
+
+
+@pytest.mark.parametrize("name", ["", "localhost", "localhost.localdomain"])
+def test_a_name_that_every_host_may_have_is_no_clone(name):
+    names = [lambda data: [data[host]["host"]["system"].update(hostname=name) for host in HOSTS]]
+    assert rows("HOST-CLONED", "hccs", *names) == []
+    twice = lambda data: [data[host]["host"]["system"].update(hostname="node") for host in ("n2", "n3")]  # noqa: E731
+    (found,) = judged("HOST-CLONED", "hccs", *names, twice)
+    assert (found.path, found.value, found.problem) == ("n3", "node", "the host name is that of n2: node")
+
+
+def test_whose_address_the_name_of_a_host_has():
+    (found,) = judged("HOSTNAME-ADDRESS", "hccs", system(hostname_addresses=["10.0.0.3", "10.0.0.1"]))
+    assert found.problem == "the host's own name resolves to 10.0.0.3, 10.0.0.1, the address of n3, n1"
+    (found,) = judged("HOSTNAME-ADDRESS", "hccs", system(hostname_addresses=["10.0.0.99"]))
+    assert found.problem.endswith("which no interface of the host has") and found.value == "10.0.0.99"
+    unknown = kernel("n2", interfaces=None)
+    assert judged("HOSTNAME-ADDRESS", "hccs", unknown, system(hostname_addresses=["10.0.0.99"])) == []
+
+
+def test_an_engine_that_runs_already_has_its_memory():
+    api = next(port["first"] for port in service_of("n2")["ports"] if port["name"] == "api")
+    assert rows("HOST-MEMORY-LOW", "hccs", memory(memory_available_mib=9), socket(api)) == []
+    assert rows("HOST-MEMORY-LOW", "hccs", memory(memory_available_mib=9), socket(api + 1)) == [("n2", "warning")]
+
+
+def test_the_store_s_segments_take_at_most_60_percent_and_huge_pages_for_all_of_them():
+    store = {"inference_kv_transfer": "mooncake+store", "inference_store": {"segment_size": "4GB"}}
+    wanted = plan(inference_link="roce", **store)  # 16384 MiB on each host
+
+    def found(id_, **values):
+        data = facts(wanted)
+        data["n2"]["host"]["memory"] = values
+        return [item.path for item in judge(observed(wanted, data, {}), [BY_ID[id_]], ()) if item.path == "n2"]
+
+    assert found("HOST-MEMORY", memory_available_mib=27306) == ["n2"]  # 60 % are 16383.6
+    assert found("HOST-MEMORY", memory_available_mib=27307) == []
+    assert found("HOST-MEMORY", memory_available_mib=None) == []
+    assert found("HUGEPAGES", hugepages_total=0, hugepage_size_kib=2048) == ["n2"]
+    assert found("HUGEPAGES", hugepages_total=8191, hugepage_size_kib=2048) == ["n2"]
+    assert found("HUGEPAGES", hugepages_total=8192, hugepage_size_kib=2048) == []
+    assert found("HUGEPAGES") == []
