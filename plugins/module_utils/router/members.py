@@ -139,14 +139,21 @@ def _used(router: Router, added: Sequence[Member], timeout: float) -> None:
     left = unused(router, added, len(members), timeout)
     if not left:
         return
+    kept = []
     for member in left:
-        if not last_ones(members, [member]):
-            away.note(router.away, [member.url])
-            router.remove(member)
+        if last_ones(members, [member]):
+            kept.append(member.url)
+            continue
+        away.note(router.away, [member.url])
+        router.remove(member)
+        members = [other for other in members if other != member]
+    removed = [member.url for member in left if member.url not in kept]
+    done = ["Removed again: {}; the other engines serve".format(", ".join(removed))] if removed else []
+    done += ["Kept, because its pool has no other engine: {}".format(", ".join(kept))] if kept else []
     raise MembersProblem(
-        "the router at {} lists {}, and none of its requests was finished there within {:.0f} s. Removed again; the other engines serve. "
+        "the router at {} lists {}, and none of its requests was finished there within {:.0f} s. {}. "
         "Fix: check that the router's host reaches these engines, and look into the logs of both".format(
-            router.url, ", ".join(member.url for member in left), timeout
+            router.url, ", ".join(member.url for member in left), timeout, ". ".join(done)
         )
     )
 

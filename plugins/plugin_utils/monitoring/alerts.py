@@ -15,6 +15,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from .proxies import silent_routers
+
 BY = "deployment, role, service, host"
 
 
@@ -645,15 +647,14 @@ def parts_of(plan: t.Mapping[str, t.Any], npu: str, probe: bool, proxies: bool =
     """The parts of a deployment that alerts and panels may need."""
     kinds = {service["kind"] for service in plan["services"]}
     masters = [service for service in plan["services"] if service["kind"] == "mooncake_master"]
-    found = {"npu"} if npu != "none" else set()
+    found = {"npu"} if npu != "none" and any(service["devices"] for service in plan["services"]) else set()
     found |= {"logs"} if logs else set()
     found |= {"probe"} if probe or "probe" in kinds else set()
     found |= {"disaggregated"} if {"prefill", "decode"} <= kinds else set()
     found |= {"store"} if masters else set()
     found |= {"ha"} if len(masters) > 1 else set()
-    for service in plan["services"]:
-        if service["kind"] == "router" and any(port["name"] == "metrics" for port in service["ports"]):
-            found.add("router_metrics")
-        elif service["kind"] == "router" and proxies:
-            found.add("proxies")
+    found |= {"proxies"} if proxies and silent_routers(plan) else set()
+    routers = [service for service in plan["services"] if service["kind"] == "router"]
+    if any(port["name"] == "metrics" for service in routers for port in service["ports"]):
+        found.add("router_metrics")
     return found

@@ -13,6 +13,7 @@ from ...module_utils.collector.program import FILE
 from ...module_utils.verify.logs import services_of
 from ...module_utils.verify.plan import read_plan
 from ..plan.host_code import sources
+from .proxies import silent_routers
 from .settings import Monitoring
 
 PACKAGE = "ascend_inference_collector"
@@ -178,17 +179,6 @@ def log_files(plan: t.Mapping[str, t.Any], settings: Monitoring) -> dict[str, t.
 
 def _role(plan: t.Mapping[str, t.Any], service: str) -> str:
     return next((item["kind"] for item in plan["services"] if item["name"] == service), "")
-
-
-def silent_routers(plan: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
-    """Routers without metrics that have the page /healthcheck: the proxies of vLLM-Ascend."""
-    return [
-        service
-        for service in plan["services"]
-        if service["kind"] == "router"
-        and not any(port["name"] == "metrics" for port in service["ports"])
-        and str((service["health"] or {}).get("url", "")).endswith("/healthcheck")
-    ]
 
 
 def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[str]) -> dict[str, t.Any]:

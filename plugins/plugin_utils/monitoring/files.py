@@ -12,8 +12,9 @@ import typing as t
 import yaml
 
 from ..description.findings import Finding, PlanError
-from .collector import collector_files, log_files, proxy_files, silent_routers
+from .collector import collector_files, log_files, proxy_files
 from .dashboard import dashboard
+from .proxies import silent_routers
 from .rules import rules
 from .settings import WHY, Monitoring, read_monitoring
 from .targets import targets

@@ -15,8 +15,8 @@ from ...module_utils.verify.plan import read_plan
 from ..plan.rules.environment import HOLD
 from .alerts import ALERTS, BY, Alert, parts_of
 from .annotations import annotations, limits_of
-from .collector import silent_routers
 from .metrics import exported, names_in
+from .proxies import silent_routers
 from .settings import AlertSettings, Monitoring
 
 Record = t.Mapping[str, t.Any]

@@ -269,7 +269,20 @@ def test_an_added_engine_that_gets_no_requests_stays_if_its_pool_has_no_other(me
     engines = Engines(router, [P1])
     monkeypatch.setattr(use, "metrics_of", engines.read)
     found = members("workers", SECOND, use_timeout=1)
-    assert found["failed"] and D2 in found["msg"]
+    assert found["failed"] and f"Kept, because its pool has no other engine: {D2}." in found["msg"]
+    assert "Removed again" not in found["msg"]
+    assert router.workers == {P1: "prefill", D2: "decode"}
+
+
+def test_of_several_engines_that_get_no_requests_one_stays_if_their_pool_has_no_other(members, router, monkeypatch):
+    del router.workers[D1]
+    engines = Engines(router, [P1])
+    monkeypatch.setattr(use, "metrics_of", engines.read)
+    found = members("workers", [{"kind": "decode", "url": D1}, *SECOND], use_timeout=1)
+    assert (
+        f"Removed again: {D1}; the other engines serve. Kept, because its pool has no other engine: {D2}. Fix"
+        in found["msg"]
+    )
     assert router.workers == {P1: "prefill", D2: "decode"}
 
 

@@ -130,7 +130,7 @@ def test_rules_and_panels_name_only_metrics_that_exist(name, raw):
 
 
 @pytest.mark.parametrize("part", ["nothing", "npu", "probe", "proxies", "logs"])
-@pytest.mark.parametrize("name", ["p2p", "both", "ha"])
+@pytest.mark.parametrize("name", ["p2p", "both", "ha", "cpu"])
 def test_what_alerts_compare_with_is_recorded_for_what_is_watched(name, part):
     """A number that nobody records is a series that never appears, so that its alert never fires."""
     found = monitoring_files(
@@ -156,7 +156,8 @@ def test_the_parts_of_a_deployment(name, parts):
     plan = planned(name)
     assert parts_of(plan, "none", False) == parts
     more = parts_of(plan, "collector", True, True, True) - parts
-    assert more == {"npu", "probe", "logs"} | (set() if "router_metrics" in parts else {"proxies"})
+    npus = set() if name == "cpu" else {"npu"}
+    assert more == {"probe", "logs"} | npus | (set() if "router_metrics" in parts else {"proxies"})
 
 
 def test_panels_of_the_router_read_the_counters_of_its_mode():
