@@ -17,6 +17,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_c
     growth,
     kernel,
     link,
+    npu,
     plan,
 )
 
@@ -564,3 +565,331 @@ def test_the_store_s_segments_take_at_most_60_percent_and_huge_pages_for_all_of_
     assert found("HUGEPAGES", hugepages_total=8191, hugepage_size_kib=2048) == ["n2"]
     assert found("HUGEPAGES", hugepages_total=8192, hugepage_size_kib=2048) == []
     assert found("HUGEPAGES") == []
+
+
+def test_one_host_has_no_other_one_whose_clock_could_differ():
+    case = observed(planned("hccs"), facts(planned("hccs")), {"left_out": ["n1", "n3"]})
+    case.facts["n2"]["host"]["clock"] = {"synchronised": False}
+    assert judge(case, [BY_ID["CLOCK"]], ()) == []
+
+
+def test_a_missing_module_hides_no_module_of_another_device():
+    gone = link("n2", 0, optical={"present": False}, link="up")
+    dark = link("n2", 1, optical={"present": False}, link="down")
+    assert rows("OPTICAL", "roce", link("n1", 0, optical=None), gone, dark) == [(DEVICE, "warning")]
+
+
+@pytest.mark.parametrize("name", ["mtu", "speed", "fec"])
+def test_each_setting_of_a_port_is_compared(name):
+    (found,) = judged("RAIL-DIFFERS", "roce", link("n2", 1, **{name: "7"}))
+    assert (found.path, found.value) == (DEVICE, "7") and "on most of the 12 devices" in found.problem
+
+
+def test_every_counter_of_damaged_packets_counts():
+    for name in fabric.COUNTERS:
+        (found,) = judged("PACKET-ERRORS", "roce", link("n2", 1, stats={name: 2}))
+        assert found.value == f"{name} 2" and found.problem == f"damaged packets since the chip started: {name} 2"
+    assert len(fabric.COUNTERS) == 5
+    (found,) = judged(
+        "PACKET-ERRORS", "roce", link("n2", 1, stats={"crc_error_sum": 9}, growth=growth(crc_error_sum=1))
+    )
+    assert found.problem == "damaged packets in 3 seconds: crc_error_sum 1"
+
+
+# ---- NPUs ----
+
+
+def dies(host, **values):
+    return lambda data: [die.update(values) for die in data[host]["npu"]["npus"]]
+
+
+NPUS = [
+    ("HBM-USED", {"hbm_used_mib": 6553}, None),
+    ("HBM-USED", {"hbm_used_mib": 6554}, "error"),
+    ("HBM-USED", {"hbm_used_mib": 9000, "processes": [{"memory_mib": 2447}]}, None),
+    ("HBM-USED", {"hbm_used_mib": 9000, "processes": [{"memory_mib": 2446}]}, "error"),
+    ("HBM-USED", {"hbm_used_mib": 9000, "processes": [{"memory_mib": None}]}, None),
+    ("HBM-USED", {"hbm_used_mib": None}, None),
+    ("HBM-USED", {"hbm_used_mib": 9000, "hbm_total_mib": 0}, None),
+    ("NPU-TEMPERATURE", {"temperature_celsius": 85}, None),
+    ("NPU-TEMPERATURE", {"temperature_celsius": 86}, "warning"),
+    ("NPU-TEMPERATURE", {"temperature_celsius": None}, None),
+    ("NPU-ECC", {"ecc": {"a_double_bit_error_count": 1}}, "error"),
+    ("NPU-ECC", {"ecc": {"a_double_bit_error_count": 1}, "ecc_growth": growth()}, "warning"),
+    ("NPU-ECC", {"ecc_growth": growth(a_double_bit_error_count=1)}, "error"),
+    ("NPU-ECC", {"ecc": {"a_double_bit_isolated_pages_count": 64}}, None),
+    ("NPU-ECC", {"ecc": {"a_double_bit_isolated_pages_count": 65}}, "warning"),
+    ("NPU-ECC", {"ecc": {"a_double_bit_error_count": "NA"}}, None),
+    ("NPU-ECC-UNKNOWN", {"ecc": {"new_err_count": 1}}, "remark"),
+    ("NPU-ECC-UNKNOWN", {"ecc": {"new_err_count": 0}}, None),
+    ("NPU-ECC-UNKNOWN", {"ecc": {"new_err_count": "NA"}}, None),
+    ("NPU-ECC-UNKNOWN", {"ecc": {"new_fault": 1}}, "remark"),
+    ("NPU-ECC-UNKNOWN", {"ecc": {"isolated_rows": 1}}, "remark"),
+    ("NPU-ECC-UNKNOWN", {"ecc": {"triple_bits": 1}}, "remark"),
+    ("NPU-ECC-UNKNOWN", {"ecc": {"chip_id": 1}}, None),
+    ("NPU-ECC-UNKNOWN", {"ecc": {"hbm_single_bit_aggregate_total_err_cnt": 9}}, None),
+    ("NPU-HEALTH", {"health": "ok"}, None),
+    ("NPU-HEALTH", {"health": "Alarm"}, "error"),
+    ("NPU-HEALTH", {"health": ""}, "error"),
+    ("NPU-BUSY", {"processes": None}, None),
+    ("NPU-BUSY", {"processes": [{"pid": 9}]}, "error"),
+    ("NPU-MODEL-DIFFERS", {"hbm_total_mib": None}, None),
+    ("NPU-MODEL-DIFFERS", {"name": "Ascend910B"}, "error"),
+    ("SDID-ODD", {"sdid": (3 << 22) + 5, "server_index": 3}, None),
+    ("SDID-ODD", {"sdid": (3 << 22) + 5, "server_index": 2}, "warning"),
+    ("SDID-ODD", {"sdid": (3 << 22) + 5, "server_index": None}, None),
+    ("SDID-ODD", {"sdid": 0, "server_index": 0}, None),
+    ("SDID-TWICE", {"sdid": 1001, "super_pod_id": 9}, None),
+    ("SDID-TWICE", {"sdid": None}, None),
+    ("SDID-TWICE", {"sdid": 1001}, "error"),
+    ("SUPER-POD", {"super_pod_id": None}, None),
+    ("SUPER-POD", {"super_pod_id": 4}, "error"),
+]
+
+
+@pytest.mark.parametrize(("id_", "values", "severity"), NPUS)
+def test_an_npu(id_, values, severity):
+    assert rows(id_, "hccs", npu("n2", 1, **values)) == ([(DEVICE, severity)] if severity else [])
+
+
+def test_of_two_devices_with_one_id_the_one_that_contradicts_its_server_is_wrong():
+    both = (npu("n1", 1, sdid=7 << 22), npu("n2", 1, sdid=7 << 22))
+    for wrong, right in (("n1", "n2"), ("n2", "n1")):
+        odd = (npu(wrong, 1, server_index=3), npu(right, 1, server_index=7))
+        (found,) = judged("SDID-TWICE", "hccs", *both, *odd)
+        assert found.path == f"{wrong} device 1" and found.problem.startswith(f"{right} device 1 has the same")
+        assert judged("SDID-ODD", "hccs", *both, *odd) == []
+    assert rows("SDID-TWICE", "hccs", *both) == [("n2 device 1", "error")]
+    neither = (npu("n1", 1, server_index=3), npu("n2", 1, server_index=3))
+    assert rows("SDID-TWICE", "hccs", *both, *neither) == [("n2 device 1", "error")]
+
+
+def test_a_whole_host_in_another_super_pod_is_one_finding_and_roce_does_not_mind():
+    assert rows("SUPER-POD", "hccs", dies("n2", super_pod_id=4)) == [("n2", "error")]
+    assert rows("SUPER-POD", "roce", dies("n2", super_pod_id=4)) == []
+    some = [npu("n2", die, super_pod_id=4) for die in (0, 2)]
+    assert rows("SUPER-POD", "hccs", *some) == [("n2 device 0", "error"), ("n2 device 2", "error")]
+
+
+# ---- facts that are missing ----
+
+GAPS = [
+    (kernel("n2", clock={"epoch": 1.0}), "clock.synchronised"),
+    (kernel("n2", clock={"synchronised": False}), ""),
+    (memory(shm_mib=1), "memory.memory_available_mib"),
+    (memory(memory_available_mib=1), "memory.shm_mib"),
+    (kernel("n2", sysctl={"vm.max_map_count": ""}), "sysctl.vm.max_map_count"),
+    (system(kernel=""), "system.kernel"),
+    (system(machine=None), "system.machine"),
+    (kernel("n2", limits=None), "limits"),
+    (kernel("n2", listening=[], own_processes=[]), ""),
+    (kernel("n2", own_processes=None), "own_processes"),
+    (kernel("n2", system=None), "system"),
+    (
+        kernel("n2", interfaces=None, warnings=["interfaces are unknown: no ip", "other"]),
+        "interfaces (interfaces are unknown: no ip)",
+    ),
+    (kernel("n2", access=None, clock=None), "clock, access"),
+]
+
+
+@pytest.mark.parametrize(("plant", "gaps"), GAPS)
+def test_facts_of_a_host_that_rules_need(plant, gaps):
+    found = judged("FACTS-MISSING", "hccs", plant)
+    assert [item.problem for item in found] == ([f"missing facts of the host: {gaps}"] if gaps else [])
+
+
+@pytest.mark.parametrize(
+    ("on", "values", "rows_"),
+    [
+        ("roce", {"link": None, "tls_enabled": None}, [("link, tls_enabled", "error")]),
+        ("roce", {"tls_enabled": None, "errors": {"tls": "x"}}, []),
+        ("roce", {"tls_enabled": None, "errors": {"tls_enabled": "x"}}, []),
+        ("roce", {"link": None, "hung": "30 s"}, []),
+        ("roce", {"net_health": None}, [("net_health", "warning")]),
+        ("roce", {"vnic": None}, []),
+        ("roce", {"mtu": None, "optical": None}, [("optical, mtu", "warning")]),
+        ("roce", {"mtu": None, "link": "down"}, []),
+        ("roce", {"mtu": None, "link": "UP"}, [("mtu", "warning")]),
+        ("hccs", {"vnic": None}, [("vnic", "error")]),
+        ("hccs", {"tls_enabled": None}, [("tls_enabled", "warning")]),
+        ("hccs", {"link": None, "net_health": None, "mtu": None}, []),
+    ],
+)
+def test_facts_of_a_port_that_rules_need(on, values, rows_):
+    found = judged("FACTS-MISSING", on, link("n2", 1, **values))
+    assert [(item.problem, item.severity) for item in found] == [
+        (f"hccn_tool does not report: {names}", severity) for names, severity in rows_
+    ]
+
+
+def test_details_that_hccn_tool_reports_of_no_port_are_not_missed():
+    assert judged("FACTS-MISSING", "roce", everywhere(optical=None, stats=None, link_stat=None)) == []
+    without_key = lambda data: data["n2"]["hccn"]["devices"][1].pop("optical")  # noqa: E731 - this version has no such query
+    assert judged("FACTS-MISSING", "roce", without_key) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ({"hbm_used_mib": None, "temperature_celsius": None}, "HBM, temperature"),
+        ({"hbm_used_mib": 0, "temperature_celsius": 0}, ""),
+        ({"board": {}}, "firmware"),
+        ({"board": {"firmware_version": ""}}, "firmware"),
+        ({"ecc": {"hbm_double_bit_error_count": None}}, "memory errors"),
+        ({"ecc": {"single_bit_error_count": 1}}, "memory errors"),
+    ],
+)
+def test_measures_of_an_npu_that_rules_need(values, names):
+    found = judged("FACTS-MISSING", "hccs", npu("n2", 1, **values))
+    assert [(item.path, item.problem, item.severity) for item in found] == (
+        [(DEVICE, f"npu-smi does not report: {names}", "warning")] if names else []
+    )
+    every = judged("FACTS-MISSING", "hccs", *(dies(host, **values) for host in HOSTS))
+    assert {item.severity for item in every} == ({"remark"} if names else set())
+
+
+@pytest.mark.parametrize(
+    ("host", "kind", "warning", "severity"),
+    [
+        ("n2", "npu", "something", "warning"),
+        ("n2", "hccn", "something", "warning"),
+        ("n2", "host", "something", "warning"),
+        ("n2", "npu", "unknown column 'Fan'", "remark"),
+        ("n2", "npu", "an unknown column 'Fan'", "warning"),
+        ("n2", "hccn", "hccn.conf cannot be read", "warning"),
+        ("n2", "npu", "NPU 1 has no card row", None),
+        ("n2", "npu", "SDID 3 is odd", None),
+        ("n2", "npu", "ecc: NA", None),
+        ("n2", "npu", "board: NA", None),
+        ("n2", "npu", "unknown health value X", None),
+        ("n2", "hccn", "All queries of all devices failed", None),
+        ("n2", "host", "interfaces are unknown", None),
+        ("n2", "host", "ip -json address failed", None),
+    ],
+)
+def test_a_warning_of_a_tool(host, kind, warning, severity):
+    tool = {"npu": "npu-smi", "hccn": "hccn_tool", "host": "host_info"}[kind]
+    found = rows("TOOL-WARNING", "hccs", lambda data: data[host][kind].update(warnings=[warning]))
+    assert found == ([(f"{host} {tool}", severity)] if severity else [])
+    if "hccn.conf" in warning:  # A2 has a finding of its own
+        assert rows("TOOL-WARNING", "a2", lambda data: data[host][kind].update(warnings=[warning])) == []
+
+
+# ---- versions and the model ----
+
+
+def driver(version):
+    return lambda data: data["n2"]["npu"].update(driver_version=version)
+
+
+def test_a_driver_is_compared_by_its_first_two_numbers_with_what_is_needed_and_recommended():
+    wanted = planned("hccs")["release_facts"]
+    least, better = (
+        tuple(int(part) for part in wanted[key].split(".")[:2] if part.isdigit()) for key in ("driver_minimum", "hdk")
+    )
+
+    def severity(numbers):
+        found = rows("DRIVER-OLD", "hccs", driver(f"{numbers[0]}.{numbers[1]}.0"))
+        return found[0][1] if found else None
+
+    assert severity(better) is None and severity((better[0], better[1] + 1)) is None
+    assert severity((better[0] - 1, 99)) == ("warning" if (better[0] - 1, 99) >= least else "error")
+    assert severity((least[0] - 1, 99)) == "error"
+    assert rows("DRIVER-OLD", "hccs", driver("")) == []
+    (found,) = judged("DRIVER-OLD", "hccs", driver("v25"))
+    assert found.severity == "warning" and "cannot be compared" in found.problem
+
+
+@pytest.mark.parametrize(
+    ("id_", "on", "plant", "problem"),
+    [
+        ("DRIVER-DIFFERS", "hccs", driver("26.0"), "driver is 26.0, while 2 hosts have 25.5.1"),
+        ("DRIVER-DIFFERS", "hccs", driver(""), None),  # then the installer's file counts
+        (
+            "FIRMWARE-DIFFERS",
+            "hccs",
+            npu("n2", 1, board={"firmware_version": "7.9"}),
+            "firmware is 7.8.0, 7.9, while 2 hosts have 7.8.0",
+        ),
+        ("FIRMWARE-DIFFERS", "hccs", npu("n2", 1, board={}), None),
+        ("SYSTEM-DIFFERS", "hccs", system(kernel="6.6"), "kernel is 6.6, while 2 hosts have 5.10.0"),
+        ("SYSTEM-DIFFERS", "hccs", system(os="Ubuntu 22.04"), None),
+        (
+            "CANN-DIFFERS",
+            "hccs",
+            kernel("n2", software={"cann": "8.2"}, later={"cann_method": "none"}),
+            "CANN is 8.2, while 2 hosts have 9.1.0",
+        ),
+        ("CANN-DIFFERS", "hccs", kernel("n2", software={"cann": "8.2"}, later={"cann_method": "run"}), None),
+        ("CANN-DIFFERS", "docker", kernel("n2", software={"cann": "8.2"}, later={"cann_method": "none"}), None),
+    ],
+)
+def test_versions_are_those_of_most_hosts(id_, on, plant, problem):
+    found = judged(id_, on, plant)
+    assert [(item.path, item.problem, item.severity) for item in found] == (
+        [("n2", problem, "warning")] if problem else []
+    )
+
+
+def test_firmware_of_boards_is_never_compared_with_that_of_files():
+    no_boards = [dies(host, board={}) for host in HOSTS]
+    assert rows("FIRMWARE-DIFFERS", "hccs", *no_boards, kernel("n2", software={"firmware": "7.7"})) == [
+        ("n2", "warning")
+    ]
+    assert rows("FIRMWARE-DIFFERS", "hccs", *no_boards[:2], kernel("n2", software={"firmware": "7.7"})) == []
+
+
+MODELS = [
+    ("MODEL-MISSING", {"exists": False, "config_error": "x"}, "n2", "the model's folder /models/ds does not exist"),
+    ("MODEL-MISSING", {"config_error": "is no JSON"}, "n2", "/models/ds/config.json is no JSON"),
+    ("MODEL-MISSING", {"path": "/models/other", "exists": False}, None, ""),
+    ("MODEL-MISSING", {"path": "/models/ds/", "exists": False}, "n2", "the model's folder /models/ds/ does not exist"),
+    ("MODEL-INCOMPLETE", {"missing": ["a", "b", "c"]}, "n2", "missing in /models/ds: a, b, c"),
+    ("MODEL-INCOMPLETE", {"missing": ["a", "b", "c", "d"]}, "n2", "missing in /models/ds: a, b, c and 1 more"),
+    ("MODEL-INCOMPLETE", {"missing": ["a"], "config_error": "x"}, None, ""),
+    ("MODEL-INCOMPLETE", {"missing": ["a"], "exists": False}, None, ""),
+    ("MODEL-DAMAGED", {"damaged": ["a", "b", "c"]}, "n2", "in /models/ds, a; b; c"),
+    ("MODEL-DAMAGED", {"damaged": ["a", "b", "c", "d", "e"]}, "n2", "in /models/ds, a; b; c, and 2 more files"),
+    ("MODEL-TOKENIZER", {"tokenizer": None}, None, ""),
+    ("MODEL-TOKENIZER", {"tokenizer": False, "exists": False}, None, ""),
+    ("MODEL-CHAT-TEMPLATE", {"chat_template": None}, None, ""),
+    ("MODEL-CHAT-TEMPLATE", {"chat_template": False, "exists": False}, None, ""),
+    ("MODEL-QUANTIZED", {"quantized": True, "exists": False}, None, ""),
+    ("MODEL-QUANTIZED", {"quantized": True}, "n2 decode-0", "the model is quantized, but the engine has no --quantization"),
+    ("MODEL-DTYPE", {"quantized": False, "config": {"torch_dtype": "float16"}}, None, ""),
+    ("MODEL-DTYPE", {"quantized": True, "config": {"torch_dtype": "bfloat16"}}, None, ""),
+    ("MODEL-DTYPE", {"quantized": True, "config": {"dtype": "float16"}}, "n2", "/models/ds/config.json has torch_dtype float16 for a quantized model"),
+    (
+        "MODEL-DIFFERS",
+        {"fingerprint": "x" * 20, "files": 3, "size_mib": 9},
+        "n2",
+        "the model in /models/ds (3 files, 9 MiB) differs from the one on 2 other hosts (n1: 0 files, 0 MiB)",
+    ),
+    ("MODEL-DIFFERS", {"fingerprint": "x", "exists": False}, None, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("id_", "values", "path", "problem"), MODELS)
+def test_a_model_on_a_host(id_, values, path, problem):
+    found = judged(id_, "hccs", lambda data: data["n2"]["host"]["models"][0].update(values))
+    assert [(item.path, item.problem) for item in found] == ([(path, problem)] if path else [])
+    assert all(len(item.value) <= 12 for item in found if id_ == "MODEL-DIFFERS")
+
+
+@pytest.mark.parametrize(
+    "id_, values",
+    [
+        ("MODEL-MISSING", {"exists": False}),
+        ("MODEL-INCOMPLETE", {"missing": ["a"]}),
+        ("MODEL-DAMAGED", {"damaged": ["a"]}),
+        ("MODEL-TOKENIZER", {"tokenizer": False}),
+        ("MODEL-CHAT-TEMPLATE", {"chat_template": False}),
+    ],
+)
+def test_what_is_copied_after_the_check_is_not_missed(id_, values):
+    wanted = plan()
+    wanted["model"]["source"] = "copy"
+    data = facts(wanted)
+    data["n2"]["host"]["models"][0].update(values)
+    assert judge(observed(wanted, data, {}), [BY_ID[id_]], ()) == []
