@@ -159,9 +159,9 @@ def parts_of_images(data: t.Mapping[str, t.Any], images: t.Iterable[t.Mapping[st
 def archives(files: t.Mapping[str, t.Any], names: t.Iterable[str]) -> list[list[str]]:
     """The names in groups, each for one archive of at most about ARCHIVE bytes; a larger file has its own."""
     groups: list[list[str]] = []
-    size = ARCHIVE
+    size = 0
     for name in names:
-        if size + files[name]["size"] > ARCHIVE:
+        if not groups or size + files[name]["size"] > ARCHIVE:
             groups.append([])
             size = 0
         groups[-1].append(name)

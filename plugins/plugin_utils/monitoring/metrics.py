@@ -26,30 +26,24 @@ MASTER = {
     "master_active_clients": "0.3.6",
     "master_total_capacity_bytes": "0.3.6",
     "master_allocated_bytes": "0.3.6",
-    "master_key_count": "0.3.6",
     "master_ping_requests_total": "0.3.6",
     "master_remount_segment_requests_total": "0.3.6",
     "master_successful_evictions_total": "0.3.6",
-    "mem_cache_hit_nums_": "0.3.8",
     "valid_get_nums_": "0.3.8",
     "total_get_nums_": "0.3.8",
     "master_put_start_alloc_failures_total": "0.3.11",
     "ha_oplog_standby_lag": "0.3.11",
-    "ha_standby_state": "0.3.11",
 }
 # MooncakeConnectorV2 of vLLM-Ascend, from 0.30.0rc1 on; other connectors of it export nothing.
 TRANSFER = (
     "vllm:mooncake_num_failed_transfers_total",
     "vllm:mooncake_xfer_time_seconds_bucket",
-    "vllm:mooncake_bytes_transferred_sum",
 )
 # npu-exporter of MindCluster. Before 26.0 a state is 0 or 1; later ones also have -1: the query failed.
 NPU_EXPORTER = (
     "npu_chip_info_health_status",
     "npu_chip_info_link_status",
     "npu_chip_info_temperature",
-    "npu_chip_info_power",
-    "npu_chip_info_utilization",
     "npu_chip_info_hbm_used_memory",
     "npu_chip_info_hbm_total_memory",
     "npu_chip_info_hbm_ecc_double_bit_error_cnt",
