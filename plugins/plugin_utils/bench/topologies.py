@@ -43,6 +43,7 @@ VALUES = {
 }
 LISTS = {"inventory": "--inventory", "extra_vars": "--extra-vars", "vault_ids": "--vault-id"}
 FILES = {"vault_password_files": "--vault-password-file"}
+PATHS = {"module_path": "--module-path"}  # each is put before the others, so they are one value
 # Nobody could answer a question of a stage, and a part of a deployment cannot be compared.
 REFUSED = {
     "ask_pass": "--ask-pass",
@@ -114,6 +115,8 @@ def forwarded(options: Record) -> list[str]:
             found += [flag, str(options[name])]
     for name, flag in {**LISTS, **FILES}.items():
         found += [word for value in options.get(name) or () for word in (flag, str(value))]
+    for name, flag in PATHS.items():
+        found += [flag, os.pathsep.join(map(str, options[name]))] if options.get(name) else []
     return [*found, *(["-" + "v" * int(options["verbosity"])] if options.get("verbosity") else [])]
 
 

@@ -10,7 +10,7 @@ import json
 import pytest
 from ansible import context
 from ansible.cli.playbook import PlaybookCLI
-from ansible_collections.ascend.inference.plugins.plugin_utils.bench import curves
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench import curves, topologies
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.topologies import (
     compare_outcome,
     compare_stages,
@@ -112,7 +112,57 @@ def test_a_file_that_is_no_other_topology_is_refused(given, text):
         compare_stages(given, {})
 
 
-@pytest.mark.parametrize("words", [[], ["--become", "--become-user", "x", "-f", "9", "-i", "a,", "-i", "b,"]])
+def test_every_option_of_ansible_playbook_is_handed_on_or_refused_or_says_nothing():
+    """An option that was forgotten would silently not count in the stages: another user, another key, other variables."""
+    handed_on = {**topologies.FLAGS, **topologies.VALUES, **topologies.LISTS, **topologies.FILES, **topologies.PATHS}
+    options = parsed("site.yml")
+    assert set(options) - set(handed_on) - set(topologies.REFUSED) - {"version"} == {
+        "args",
+        "check",
+        "flush_cache",
+        "force_handlers",
+        "listhosts",
+        "listtags",
+        "listtasks",
+        "syntax",
+        "tags",  # refused in its own way
+        "verbosity",
+    }
+    assert not set(handed_on) & set(topologies.REFUSED) and {*handed_on, *topologies.REFUSED} <= set(options)
+    for name, flag in handed_on.items():
+        words = [flag] if name in topologies.FLAGS else [flag, "/7" if name in topologies.PATHS else "7"]
+        given = parsed(*words, "site.yml")
+        assert given[name] != options[name] and flag in forwarded(given), name
+        assert parsed(*forwarded(given), "site.yml") == given, name
+
+
+@pytest.mark.parametrize("name", sorted(topologies.REFUSED))
+def test_options_that_stages_cannot_have_are_refused(given, name):
+    flag = topologies.REFUSED[name]
+    with pytest.raises(PlanError) as refused:
+        compare_stages(given, {name: "x"})
+    assert [(found.path, found.id, found.why) for found in refused.value.findings] == [
+        (flag, "COMPARE-OPTION", topologies.WHY)
+    ]
+    asks = name in ("ask_pass", "ask_vault_pass", "become_ask_pass", "step")
+    assert parsed(*([flag] if asks else [flag, "x"]), "site.yml")[name]
+    assert compare_stages(given, {name: None, "tags": ("all",)})
+    with pytest.raises(PlanError, match="COMPARE-OPTION"):
+        compare_stages(given, {"tags": ("all", "x")})
+
+
+@pytest.mark.parametrize("name", [*topologies.SAME, "ansible_host", "x"])
+def test_variables_that_name_the_deployment_are_no_other_topology(given, name):
+    with open(given["with"], "w", encoding="utf-8") as stream:
+        stream.write(f"{name}: 1\ninference_pools: {{}}\n")
+    with pytest.raises(PlanError, match=f"it sets {name}\\."):
+        compare_stages(given, {})
+    assert len(topologies.SAME) == 6
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["-M", "/a", "-M", "/b:/c"], ["--become", "--become-user", "x", "-f", "9", "-i", "a,", "-i", "b,"]]
+)
 def test_another_run_reads_the_same_options(words):
     options = parsed(*words, "site.yml")
     assert parsed(*forwarded(options), "site.yml") == options

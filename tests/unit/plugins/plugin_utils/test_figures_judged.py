@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.advise import evidence, pools
 from ansible_collections.ascend.inference.plugins.plugin_utils.advise import report as advice
 from ansible_collections.ascend.inference.plugins.plugin_utils.advise.evidence import NEEDED, Evidence
 from ansible_collections.ascend.inference.plugins.plugin_utils.advise.sizes import Sizes
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench import comparable, pool, report, services
-from ansible_collections.ascend.inference.plugins.plugin_utils.bench.settings import Bench
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.settings import Bench, read_bench
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
 
 
 def rows(findings):
@@ -621,3 +626,153 @@ def test_what_figures_show_beyond_the_sizes():
     for name in ("errors", "prefill_errors", "decode_errors", "exhausted"):
         assert remarks("r", {"r": {name: 2.0}}) == ["r counted 2 errors: read its log before changing sizes."]
     assert remarks("r", {"r": None}) == []
+
+
+# ---- what is sent ----
+
+PROFILES = [
+    # loads, prompts, input, prefix, output, repeats
+    ("smoke", (4,), 10, 10, 0, 100, 1),
+    ("latency", (1,), 32, 1024, 0, 128, 3),
+    ("throughput", (1, 4, 16, 64), 0, 3500, 0, 1500, 3),
+    ("long_prefix", (1, 8), 0, 512, 8192, 128, 3),
+    ("pool", (25,), 100, 1024, 0, 10, 3),
+    ("trace", (0,), 0, 0, 0, 0, 1),
+]
+
+
+@pytest.mark.parametrize("row", PROFILES, ids=[row[0] for row in PROFILES])
+def test_what_a_profile_sends_and_that_settings_replace_it(row):
+    names = ("profile", "loads", "prompts", "input", "prefix", "output", "repeats")
+    trace = {"trace": "/t"} if row[0] == "trace" else {}
+    found = read_bench({"profile": row[0], **trace})
+    assert tuple(getattr(found, name) for name in names) == row
+    other = {"loads": (2,), "prompts": 3, "input": 5, "prefix": 6, "output": 7, "repeats": 8}
+    found = read_bench({"profile": row[0], **trace, **other, "loads": [2]})
+    assert {name: getattr(found, name) for name in other} == other
+
+
+def test_what_is_not_set_for_a_benchmark():
+    found = dataclasses.asdict(read_bench({}))
+    rest = {
+        name: found[name] for name in ("profile", "driver", "program", "prefixes", "evict", "seed", "host", "cores")
+    }
+    assert rest == {
+        "profile": "latency",
+        "driver": "vllm",
+        "program": "",
+        "prefixes": 8,
+        "evict": 0,
+        "seed": 1,
+        "host": "",
+        "cores": "",
+    }
+    assert found["slo"] == {"ttft": 0, "tpot": 0, "e2el": 0} and (found["trace"], found["timeout"]) == ("", 3600)
+
+
+@pytest.mark.parametrize(
+    ("raw", "names"),
+    [
+        ({"profile": "trace"}, ["trace"]),
+        ({"trace": "/t"}, ["trace"]),
+        ({"profile": "trace", "trace": "t"}, ["trace"]),
+        ({"loads": [0]}, ["loads"]),
+        ({"loads": [1]}, []),
+        ({"repeats": 100}, []),
+        ({"repeats": 101}, ["repeats"]),
+        ({"repeats": -1}, ["repeats"]),
+        ({"prefixes": 0}, ["prefixes"]),
+        ({"prefixes": 1, "timeout": 1, "seed": 0}, []),
+        ({"timeout": 0}, ["timeout"]),
+        ({"seed": -1}, ["seed"]),
+        ({"slo": {"ttft": -1}}, ["slo.ttft"]),
+        ({"loads": list(range(1, 65))}, ["loads"]),
+    ],
+)
+def test_settings_of_a_benchmark_that_measure_nothing(raw, names):
+    found = []
+    try:
+        read_bench(raw)
+    except PlanError as error:
+        found = [finding.path for finding in error.findings]
+        assert all(finding.why for finding in error.findings)
+    assert found == [f"inference_bench.{name}" for name in names]
+
+
+@pytest.fixture(scope="module")
+def real():
+    return plan_of("a3_2p1d")
+
+
+def after(run, name, number):
+    place = run["argv"].index(name)
+    return run["argv"][place : place + number]
+
+
+def test_requests_have_the_shape_of_the_settings(real):
+    run = bench_runs(real, {"loads": [2], "input": 11, "output": 12, "seed": 3})["runs"][1]
+    shape = ["--dataset-name", "random", "--random-input-len", "11", "--random-output-len", "12", "--seed", "2004"]
+    assert after(run, "--dataset-name", 8) == shape
+    run = bench_runs(real, {"loads": [2], "input": 11, "output": 12, "prefix": 13, "prefixes": 2})["runs"][1]
+    assert after(run, "--dataset-name", 12) == [
+        *("--dataset-name", "prefix_repetition", "--prefix-repetition-prefix-len", "13"),
+        *("--prefix-repetition-suffix-len", "11", "--prefix-repetition-num-prefixes", "2"),
+        *("--prefix-repetition-output-len", "12", "--seed", "2002"),
+    ]
+    run = bench_runs(real, {"profile": "trace", "trace": "/t", "slo": {"ttft": 5, "e2el": 6}})["runs"][1]
+    assert after(run, "--dataset-name", 5) == ["--dataset-name", "timed_trace", "--dataset-path", "/t", "--self-timed"]
+    assert after(run, "--timed-trace-chunk-hash-size", 4)[1::2] == ["512", "0.001"]
+    assert "--ignore-eos" not in run["argv"] and run["argv"][-3:] == ["--goodput", "ttft:5", "e2el:6"]
+    assert after(run, "--percentile-metrics", 2)[1] == "ttft,tpot,itl,e2el" and "--disable-tqdm" in run["argv"]
+    assert after(run, "--backend", 6)[1::2] == ["openai", real["verify"]["entry"]["url"], "/v1/completions"]
+
+
+@pytest.mark.parametrize(("over", "refused"), [(0, False), (1, True)])
+def test_prompt_and_answer_fit_into_the_context(real, over, refused):
+    argv = next(item["argv"] for item in real["services"] if item["kind"] == "decode")
+    most = int(argv[argv.index("--max-model-len") + 1])
+    raw = {"input": most - 30 + over, "prefix": 10, "output": 20}
+    if not refused:
+        assert bench_runs(real, raw)["options"]["prompt_tokens"] == most - 20
+        return
+    with pytest.raises(PlanError, match=rf"have {most + 1} tokens, and max-model-len of \S+ is {most}"):
+        bench_runs(real, raw)
+
+
+def test_the_record_of_a_benchmark_names_what_was_measured(real):
+    bench = bench_runs(real, {"profile": "latency", "loads": [4], "repeats": 1, "slo": {"ttft": 9}})
+    figures = {
+        "completed": 64,
+        "failed": 0,
+        "empty": 0,
+        "short": 0,
+        "first_error": "",
+        "ttft_p50": 50.0,
+        "duration": 2.0,
+    }
+    result = {"figures": figures, "engines": {"decode-0-0": {"requests": 8.0}}}
+    state = {"n": {"profile": "latency", "settings": []}}
+    found = report.bench_report(real, bench, [result, result], None, state, {"status": ["s"]})
+    of_plan = {"deployment": real["deployment"], "model": real["model"]["name"], "digest": real["digest"]}
+    of_plan |= {"release": real["release"], "vllm": real["release_facts"]["vllm"], "versions": services.versions(real)}
+    of_bench = {"devices": bench["devices"], "host": bench["host"], "settings": bench["settings"], "slo": bench["slo"]}
+    rest = {
+        "format": 2,
+        "tuning": state,
+        "known": {"check": None, "status": ["s"]},
+        "other_versions": {},
+        "before": None,
+    }
+    for name, value in {**of_plan, **of_bench, **rest, "comparison": [], "earlier": {}, "passed": True}.items():
+        assert found[name] == value, name
+    (one,) = found["loads"]
+    assert (one["load"], one["title"], one["measurements"], one["seconds"]) == (4, "4", 1, 2.0)
+    assert (one["completed"], one["uncounted"], one["first_error"]) == (64, 0, "")
+    assert one["median"] == one["least"] == one["most"] == {"ttft_p50": 50.0, "duration": 2.0}
+    assert found["topology"]["pools"] == {"decode": 1, "prefill": 2}
+    assert set(found["versions"]) >= {"vLLM-Ascend", "vLLM", "CANN", "torch-npu", "Mooncake", "router"}
+    cpu = {**real, "engine_facts": {**real["engine_facts"], "npus": False}}
+    assert not set(services.versions(cpu)) & {"vLLM-Ascend", "CANN", "torch-npu"}
+    unknown = {**figures, "duration": None, "ttft_p50": None}
+    (one,) = report.bench_report(real, bench, [result, {**result, "figures": unknown}])["loads"]
+    assert one["seconds"] is None and one["median"]["ttft_p50"] is one["least"]["ttft_p50"] is None
