@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance import deviations as accepted
 from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance import report as handover
+from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.page import acceptance_page
 from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.settings import (
     _without_folder,
     _without_hosts,
 )
+from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.text import acceptance_text
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill import report, runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.settings import Fault, read_drill
@@ -459,3 +463,204 @@ def test_a_handover_needs_a_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: False)
     (found,) = _without_folder(str(tmp_path))
     assert "may not write" in found.problem and found.fix.startswith("Name another folder")
+
+
+# ---- the page and the text ----
+
+
+def told(**changes):
+    one = {**FINDING, "severity": "unknown", "fix": "do <it>", "why": "because"}
+    return {
+        "format": 1,
+        "deployment": "d<1>",
+        "verdict": "passed with deviations",
+        "date": "2026-11-23",
+        "release": "0.23.0",
+        "vllm": "0.23.1",
+        "model": "m",
+        "hosts": 4,
+        "devices": 64,
+        "digest": "f00d",
+        "stages": [{"title": "host check", "state": "passed"}, {"title": "benchmark", "state": "failed"}, {"title": "drill", "state": "not asked"}],
+        "figures": [{"stage": "check", "text": "4 of 4 hosts answered"}],
+        "bench": None,
+        "versions": {"n1": {"driver": "1", "firmware": "", "CANN": "2", "kernel": "3", "OS": "4", "machine": "5"}},
+        "deviations": [one, {**one, "path": "r"}, {**one, "severity": "error", "problem": "bad", "fix": "", "why": ""}],
+        **changes,
+    }  # fmt: skip
+
+
+def test_the_page_has_all_parts_in_their_order():
+    page = acceptance_page(told())
+    titles = ["Acceptance of d&lt;1&gt;", "Stages", "Figures", "Versions", "Deviations: 3", "Signatures"]
+    assert re.findall(r"<h[12]>(.*?)</h[12]>", page) == titles
+    assert '<p class="verdict warning">Passed with deviations.</p>' in page
+    assert re.findall(r"<dt>(\w+)</dt><dd>(.*?)</dd>", page) == [
+        ("Date", "2026-11-23"),
+        ("Release", "0.23.0, vLLM 0.23.1"),
+        ("Model", "m"),
+        ("Hardware", "4 hosts, 64 NPUs"),
+        ("Plan", "f00d"),
+    ]
+    states = '<td>host check</td><td><span class="cell ok">passed</span></td>'
+    assert states in page and '<td><span class="cell error">failed</span></td>' in page and "<td>not asked</td>" in page
+    assert "<ul><li>check: 4 of 4 hosts answered</li></ul>" in page
+    assert "<td>n1</td><td>1</td><td>?</td><td>2</td>" in page
+    articles = re.findall(r"<article>(.*?)</article>", page)
+    assert articles == [
+        '<h3><span class="cell warning">not proven</span> X · p, r</h3><p>q.</p><p>because Fix: do &lt;it&gt;</p>',
+        '<h3><span class="cell error">error</span> X · p</h3><p>bad.</p><p> </p>',
+    ]
+    assert "Handed over by, date" in page and "Taken over by, date" in page and page.startswith("<!doctype html>")
+    assert "Figures" not in acceptance_page(told(figures=[]))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "style"), [("passed", "ok"), ("passed with deviations", "warning"), ("not passed", "error")]
+)
+def test_the_verdict_has_its_colour(verdict, style):
+    assert f'<p class="verdict {style}">{verdict.capitalize()}.</p>' in acceptance_page(told(verdict=verdict))
+
+
+def test_the_text_has_all_parts_in_their_order():
+    lines = acceptance_text(told())
+    assert lines[:7] == [
+        "# Acceptance of d<1>: PASSED WITH DEVIATIONS",
+        "",
+        "Date: 2026-11-23  ",
+        "Release: 0.23.0, vLLM 0.23.1  ",
+        "Model: m  ",
+        "Hardware: 4 hosts, 64 NPUs  ",
+        "Plan: f00d  ",
+    ]
+    heads = [line for line in lines if line.startswith("## ")]
+    assert heads == ["## Stages", "## Figures", "## Versions", "## Deviations: 3", "## Signatures"]
+    for number, line in enumerate(lines):
+        if line.startswith("## "):
+            assert lines[number - 1] == "" == lines[number + 1]
+    place = lines.index("1. NOT PROVEN p, r: q [X]")
+    assert lines[place : place + 4] == [
+        "1. NOT PROVEN p, r: q [X]",
+        "   because",
+        "   Fix: do <it>",
+        "2. ERROR p: bad [X]",
+    ]
+    assert "- check: 4 of 4 hosts answered" in lines and "None." not in lines
+    assert "None." in acceptance_text(told(deviations=[])) and "## Figures" not in acceptance_text(told(figures=[]))
+    meanings = {
+        "error": "ERROR",
+        "unknown": "NOT PROVEN",
+        "warning": "WARNING",
+        "accepted": "WAIVED",
+        "remark": "REMARK",
+    }
+    for severity, word in meanings.items():
+        text = "\n".join(acceptance_text(told(deviations=[{**FINDING, "severity": severity}])))
+        assert f"1. {word} p: q [X]" in text
+    assert tuple(meanings) == accepted.SEVERITIES
+
+
+def test_figures_of_a_benchmark_are_on_the_page():
+    figures = {"ttft_p50": 81.5, "output_throughput": 1200.0}
+    one = {"title": "4", "round": "", "completed": 10, "failed": 0, "empty": 0, "loaded_share": None, "measurements": 1}
+    bench = {"devices": 32, "loads": [{**one, "median": figures, "least": figures, "most": figures}]}
+    page = acceptance_page(told(bench=bench))
+    titles = re.findall(r"<h2>(.*?)</h2>", page)
+    assert titles == ["Stages", "Figures", "Benchmark", "Versions", "Deviations: 3", "Signatures"] and "81.5" in page
+
+
+def fault_run(fault, services, hit=None, **settings):
+    plan = {"services": services, "verify": {}}
+    return runs._run(plan, read_drill(settings), fault, hit or runs._services(plan, fault))
+
+
+def test_the_record_of_a_fault():
+    health = {"url": "http://a/health", "timeout": 90}
+    services = [
+        service("decode-0", "decode", 0, "n10", health=health),
+        service("decode-1", "decode", 1, "n2", health=health),
+        service("router", "router", 0, "r"),
+    ]
+    found = fault_run(Fault("decode", seconds=0, times=1), services)
+    assert found == {
+        "label": "kill: decode-1 on n2",
+        "kind": "decode",
+        "host": "n2",
+        "names": ["decode-1"],
+        "services": [{"name": "decode-1", "unit": "decode-1", "url": "http://a/health"}],
+        "candidates": [],
+        "keeps_keys": False,
+        "part": "main",
+        "action": "kill",
+        "seconds": 0,
+        "times": 1,
+        "timeout": 90,
+        "longest": 60 + 0 + 90 + 60 + 300,
+        "log_hosts": ["n2", "r"],
+    }
+    whole_host = fault_run(Fault("host", name="n10"), services)
+    assert whole_host["label"] == "kill: all 1 services on n10" and whole_host["log_hosts"] == ["n10", "r"]
+    jitter = fault_run(Fault("decode", action="jitter", part="rank", seconds=2, times=5), services, recovery_timeout=7)
+    assert jitter["label"] == "jitter (5 pauses of 2 s): one rank of decode-1 on n2"
+    assert (jitter["action"], jitter["timeout"], jitter["longest"]) == ("pause", 7, 60 + 18 + 7 + 60 + 300)
+    pause = fault_run(Fault("router", action="pause", seconds=9, times=1), services)
+    assert (pause["label"], pause["timeout"], pause["services"][0]["url"]) == ("pause for 9 s: router on r", 60, "")
+    assert pause["longest"] == 60 + 9 + 60 + 60 + 300
+
+
+def test_the_leader_of_several_is_found_when_the_fault_is_made():
+    health = {"url": "http://e/health", "timeout": 60}
+    etcd = [service(f"etcd-{number}", "etcd", number, f"n{number}", health=health) for number in (10, 9)]
+    found = fault_run(Fault("etcd"), etcd)
+    assert (found["label"], found["names"]) == ("kill: the leader of etcd-9, etcd-10", ["etcd-9", "etcd-10"])
+    assert found["candidates"] == [{"name": name, "url": "http://e"} for name in ("etcd-9", "etcd-10")]
+    assert [row["host"] for row in found["services"]] == found["log_hosts"] == ["n9", "n10"]
+    assert fault_run(Fault("etcd", name="etcd-9"), etcd)["candidates"] == []
+    assert fault_run(Fault("etcd"), etcd[:1])["candidates"] == []
+    masters = [service(f"m-{number}", "mooncake_master", number, argv=["--enable_oplog=true"]) for number in range(2)]
+    assert fault_run(Fault("mooncake_master"), masters)["candidates"] == []  # nobody can be asked who leads
+
+
+def test_the_record_of_a_fault_that_was_made():
+    run = {**RUN, "kind": "decode", "host": "h", "names": ["a"], "action": "kill", "part": "main"}
+    made = {"begun": 10.0, "ended": 12.34, "processes": {"a": [1]}, "recovered": {"a": 2.0}}
+    one = {"wrong": 0, "compared": 9, "empty": 0, "failing": 0, "gap": 0, "recovered": 1.0, "unsent": 0, "requests": 3}
+    figures = {
+        "baseline": {"wrong": 0, "compared": 1, "per_second": 4.0},
+        "fault": {**one, "unstable": 0, "not_repeated": 0, "answered": 3},
+    }
+    found = report._fault(run, {"fault": made, "load": {"figures": figures}}, LIMITS)
+    assert found == {
+        "label": "kill: x",
+        "kind": "decode",
+        "host": "h",
+        "services": ["a"],
+        "action": "kill",
+        "part": "main",
+        "lasted": 2.3,
+        "processes": {"a": [1]},
+        "recovered": {"a": 2.0},
+        "figures": figures,
+        "logged": {},
+        "findings": [],
+        "passed": True,
+    }
+    unmade = report._fault(run, {"problem": "p"}, LIMITS)
+    assert (unmade["lasted"], unmade["processes"], unmade["passed"]) == (None, {}, False)
+    store = {name: name for name in ("before", "leader", "leaderless", "clients_after", "clients", "stored_keys")}
+    assert report._failover({"kind": "mooncake_master"}, store) == store
+    assert set(report._failover({"kind": "etcd"}, store)) == {"before", "leader", "leaderless"}
+    plan = {"deployment": "d", "digest": "f", "release": "r"}
+    drill = {"faults": [run, run], "limits": LIMITS, "host": "h", "settings": {"rate": 4}}
+    whole = report.drill_report(plan, drill, [{"fault": made, "load": {"figures": figures}}])
+    assert {
+        name: whole[name] for name in ("format", "deployment", "digest", "release", "host", "settings", "limits")
+    } == {
+        "format": 1,
+        **plan,
+        "host": "h",
+        "settings": {"rate": 4},
+        "limits": LIMITS,
+    }
+    assert [fault["passed"] for fault in whole["faults"]] == [True, False] and whole["passed"] is False
+    assert whole["faults"][1]["findings"][0]["problem"] == "an earlier step ended the drill"
