@@ -12,6 +12,7 @@ import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring import rules
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS, by_name, parts_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.annotations import annotations, limits_of
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.dashboard import uid_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files import (
     configuration,
     monitoring_files,
@@ -323,3 +324,127 @@ def test_exporters_of_hosts(raw, jobs):
     without = {**planned("p2p"), "hosts": [{**host, "devices": []} for host in planned("p2p")["hosts"]]}
     left = {item["labels"]["job"] for item in targets(without, read_monitoring(raw))} - {"inference-engine"}
     assert left == {job for job, _port in jobs} - {"inference-npu"}
+
+
+def board(name, raw=None):
+    return made(planned(name), raw or {})[2]
+
+
+def test_panels_fill_their_lines_and_rows_have_a_line_of_their_own():
+    panels = board("p2p", {"npu": "collector", "node_exporter": True, "logs": True, "proxies": True, "probe": True})[
+        "panels"
+    ]
+    assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
+    places = [tuple(panel["gridPos"][key] for key in "xywh") for panel in panels]
+    taken = set()
+    for x, y, width, height in places:
+        cells = {(column, line) for column in range(x, x + width) for line in range(y, y + height)}
+        assert not cells & taken and x + width <= 24
+        taken |= cells
+    titles = [panel["title"] for panel in panels if panel["type"] == "row"]
+    rows_ = ["Overview", "Prefill and decode", "From prefill to decode", "Proxies", "Logs", "NPUs", "Probe"]
+    assert titles == rows_
+    heads = [place for panel, place in zip(panels, places, strict=True) if panel["type"] == "row"]
+    assert {(x, width, height) for x, _y, width, height in heads} == {(0, 24, 1)}
+    assert {height for panel, (_x, _y, _w, height) in zip(panels, places, strict=True) if panel["type"] != "row"} == {7}
+    for number, place in enumerate(places[1:], 1):
+        x, y, _width, _height = place
+        if x:
+            assert y == places[number - 1][1], "beside the one before"
+        else:
+            assert y == places[number - 1][1] + places[number - 1][3], "directly below"
+
+
+def test_queries_of_a_panel_have_letters_and_their_form():
+    for panel in board("p2p", {"npu": "npu_exporter"})["panels"]:
+        queries = panel.get("targets", [])
+        assert [query["refId"] for query in queries] == list("ABCDEFGH")[: len(queries)]
+        for query in queries:
+            assert query["instant"] == (panel["type"] in ("stat", "table")) != query["range"]
+            assert (
+                "$of" not in query["expr"]
+                and "$hosts" not in query["expr"]
+                and query["datasource"] == panel["datasource"]
+            )
+
+
+def test_a_dashboard_is_imported_as_it_is():
+    found = board("p2p")
+    found.pop("panels")
+    assert re.fullmatch(
+        "Written by the playbook ascend.inference.monitoring, content [0-9a-f]{12}", found.pop("description")
+    )
+    assert found == {
+        "uid": "ascend-inference-inference",
+        "title": "Inference: inference",
+        "tags": ["ascend", "inference"],
+        "schemaVersion": 37,
+        "editable": True,
+        "timezone": "browser",
+        "refresh": "30s",
+        "time": {"from": "now-3h", "to": "now"},
+        "templating": {
+            "list": [{"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}]
+        },
+        "annotations": {"list": []},
+    }
+
+
+@pytest.mark.parametrize(("length", "cut"), [(23, False), (24, True)])
+def test_an_identity_has_at_most_forty_characters(length, cut):
+    found = uid_of("x" * length)
+    assert len(found) == 40 and found.startswith("ascend-inference-xxx") and ("-" in found[17:]) == cut
+
+
+def test_the_timers_run_as_they_are_set():
+    raw = {"npu": "collector", "node_exporter": True, "proxies": True, "logs": True, "collector_interval": 77}
+    raw |= {"collector_python": "/opt/python3", "textfile_directory": "/srv/textfiles"}
+    found = monitoring_files(planned("p2p"), raw)
+    units = {"collector": "npu-metrics", "proxies": "proxy-metrics-inference", "logs": "log-metrics-inference"}
+    for part, unit in units.items():
+        one = found[part]
+        assert (one["unit"], one["service"]) == (f"ascend-inference-{unit}.timer", f"ascend-inference-{unit}.service")
+        files = {file["path"]: file["content"] for file in one["files"]}
+        assert {file["mode"] for file in one["files"]} == {"0644"} and {item["mode"] for item in one["folders"]} == {
+            "0755"
+        }
+        timer, service = (files[f"/etc/systemd/system/{one[kind]}"] for kind in ("unit", "service"))
+        assert "OnUnitInactiveSec=77\n" in timer and "WantedBy=timers.target\n" in timer
+        start = re.search("^ExecStart=(.*)$", service, re.M)[1].split()
+        assert start[:2] == ["/opt/python3", "-m"] and start[3] == "/srv/textfiles"
+        assert f"Environment=PYTHONPATH={one['directory']} PYTHONDONTWRITEBYTECODE=1\n" in service
+        assert "ReadWritePaths=/srv/textfiles\n" in service and "SuccessExitStatus=SIGTERM\n" in service
+        folders = [item["path"] for item in one["folders"]]
+        assert folders[:2] == [one["folder"], one["directory"]] and folders[-1] == "/srv/textfiles"
+        assert {path.rpartition("/")[0] for path in files if not path.startswith("/etc/")} <= set(folders)
+        assert one["outputs"][0].startswith("/srv/textfiles/ascend_inference_") and one["outputs"][0].endswith(".prom")
+        assert one["state"] == "present"
+    assert found["collector"]["hosts"] == [host["name"] for host in planned("p2p")["hosts"]]
+    without = {**planned("p2p"), "hosts": [{**host, "devices": []} for host in planned("p2p")["hosts"]]}
+    assert monitoring_files(without, raw)["collector"]["hosts"] == []
+
+
+def test_labels_of_a_target():
+    plan = planned("p2p")
+    found = targets(plan, read_monitoring({}))
+    services_ = {service["name"]: service for service in plan["services"]}
+    for group in found:
+        service = services_[group["labels"]["service"]]
+        (port,) = [port["first"] for port in service["ports"] if port["name"] == "api"]
+        assert group == {
+            "targets": [f"{service['address']}:{port}"],
+            "labels": {
+                "job": "inference-engine",
+                "deployment": "inference",
+                "release": plan["release"],
+                "revision": plan["digest"][:12],
+                "host": service["host"],
+                "role": service["kind"],
+                "service": service["name"],
+                "instance": f"{service['kind']}-{service['instance']}",
+                "rank": str(service["rank"]),
+            },
+        }
+    jobs = {group["labels"]["job"] for group in targets(planned("ha"), read_monitoring({}))}
+    assert jobs == {"inference-engine", "inference-store"}
+    assert {group["labels"]["job"] for group in targets(planned("cpu"), read_monitoring({}))} >= {"inference-router"}
