@@ -520,3 +520,66 @@ def test_a_role_by_its_component():
     found = pod("x")
     found["metadata"]["labels"] = {COMPONENT: "decode"}
     assert readiness.is_current(plan(), found) and not readiness.is_current(plan(), pod("y", role="none"))
+
+
+def node(name, devices):
+    ready = [{"type": "Ready", "status": "True"}]
+    return {"metadata": {"name": name}, "status": {"allocatable": {"npu": devices}, "conditions": ready}}
+
+
+def needing(devices, replicas=1, groups=1, **more):
+    role = {"devices": devices, "replicas": replicas, "pods": 1, **more}
+    return {"kubernetes": {"resource": "npu", "groups": groups, "roles": {"decode": role}}, "objects": []}
+
+
+@pytest.mark.parametrize(
+    ("plan_", "taken", "text"),
+    [
+        (needing(8), {"n1": 8}, None),  # all of the other node is free
+        (
+            needing(8),
+            {"n1": 1, "n2": 1},
+            "a pod of decode needs 8 on one node; the cluster has 2 nodes with 16 x npu, of which other pods hold 2",
+        ),
+        (needing(8, 2), None, None),
+        (needing(8, 3), None, "too few for all 3 pods"),
+        (needing(8, 1, 3), None, "too few for all 3 pods"),
+        (needing(4, 4), {}, None),
+        (
+            needing(9),
+            None,
+            "a pod of decode needs 9 on one node; the cluster has 2 nodes with 16 x npu, too few for all 1 pods",
+        ),
+        (needing(0, 9), None, None),
+    ],
+)
+def test_planned_pods_find_a_place(plan_, taken, text):
+    found = capacity.node_shortage(plan_, [node("n1", "8"), node("n2", 8)], taken)
+    assert [(item.path, item.id) for item in found] == ([("role decode", "K8S-NODES")] if text else [])
+    assert not text or text in found[0].problem
+    assert capacity.node_shortage(plan_, [], taken) == []
+
+
+def test_nodes_without_the_resource_offer_others():
+    other = node("n1", 8)
+    other["status"]["allocatable"] = {"cpu": "4", "huawei.com/Ascend910": "8"}
+    (found,) = capacity.node_shortage(needing(1), [other], None)
+    assert found.problem == "none of the 1 nodes offers npu; they offer huawei.com/Ascend910"
+    assert found.path == "inference_kubernetes.resource"
+    other["status"]["allocatable"] = {}
+    assert "they offer no devices" in capacity.node_shortage(needing(1), [other], None)[0].problem
+    cordoned = dict(node("n1", 8), spec={"unschedulable": True})
+    (found,) = capacity.node_shortage(needing(1), [cordoned], None)
+    assert (found.problem, found.fix) == ("none of the 1 nodes offers npu; cordoned: n1", "Bring the nodes back.")
+
+
+def test_roles_that_share_no_node_are_tried_in_every_order():
+    def fits(requested, left):
+        return capacity._lacking(requested, left) is None
+
+    apart = {"a": {"b"}, "b": {"a"}, "c": set()}
+    pods = [(2, 1, "a", apart["a"]), (2, 2, "b", apart["b"]), (2, 2, "b", apart["b"])]
+    assert fits(pods, [4, 2]) and not fits(pods, [3, 2]) and not fits(pods, [6])
+    alone = [(1, 2, "c", {"c"}), (1, 2, "c", {"c"})]
+    assert fits(alone, [1, 1]) and not fits(alone, [2])
+    assert capacity._lacking(alone, [2]) == (1, "c", {"c"})
