@@ -8,7 +8,11 @@ from __future__ import annotations
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
-from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import (
+    _written,
+    service_states,
+    software_files,
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +60,58 @@ def test_table_has_a_line_for_each_service(plan):
     assert len(lines) == 3 + len(plan["services"])
     assert lines[2].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
     assert "api 8000" in lines[-1] and "http://10.1.1.1:8000/healthcheck" in lines[-1]
+
+
+def test_every_option_of_a_service_is_that_of_the_plan(plan):
+    for state, service in zip(service_states(plan, plan["services"]), plan["services"], strict=True):
+        newer = state.pop("newer")
+        assert newer[: len(service["scripts"])] == list(service["scripts"].values())
+        assert {file["path"] for file in service["files"]} <= set(newer)
+        assert state == {
+            "name": service["name"],
+            "unit": service["unit"],
+            "digest": service["digest"],
+            "digest_file": service["digest_file"],
+            "stop_timeout": service["stop"]["timeout"],
+            "stop_signal": service["stop"]["signal"],
+            "script": service["scripts"]["run"],
+            "container": service["container"],
+            "log": service["log"],
+            "url": service["health"]["url"],
+            "timeout": service["health"]["timeout"],
+        }
+        assert service["health"]["timeout"] > 0 and service["stop"]["timeout"] > 0
+    (state,) = service_states(plan, [{**plan["services"][0], "health": None}])
+    assert (state["url"], state["timeout"]) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "layers", "others"),
+    [
+        ("mooncake_master", ["mooncake"], 0),
+        ("router", ["router"], 1),  # the script of the proxy
+        ("balancer", [], 0),
+        ("frontend", [], 0),
+        ("etcd", [], 0),
+        ("probe", [], 0),
+        ("decode", ["vllm", "mooncake"], 2),  # of our plugin
+        ("encode", ["vllm", "mooncake"], 2),
+    ],
+)
+def test_software_of_a_service_by_its_kind(plan, kind, layers, others):
+    found = software_files(plan, {"kind": kind})
+    venv = plan["software"]["router" if kind == "router" else "engine"]["venv"]
+    assert found[: len(layers)] == [f"{venv}/.ascend-inference/{layer}.json" for layer in layers]
+    rest = found[len(layers) :]
+    assert len(rest) == others * (len(plan["software"]["engine"]["python_path"]) if others == 2 else 1)
+    assert all(path.endswith(("/ascend_inference_cpu/plugin.py", "/mooncake_serial.py", ".py")) for path in rest)
+    contained = {**plan, "runtime_facts": {**plan["runtime_facts"], "contained": True}}
+    assert software_files(contained, {"kind": kind}) == []
+
+
+def test_code_of_the_probe_alone_is_its_own(monkeypatch):
+    """Other code beside an engine is no reason to load a model again."""
+    monkeypatch.setitem(_written.__globals__, "code_files", lambda service: [{"path": "/code/a.py"}])
+    base = {"files": [{"path": "/a/b.json"}], "scripts": {"run": "/a/run"}}
+    for kind, code in (("decode", []), ("router", []), ("probe", ["/code/a.py"])):
+        assert _written({**base, "kind": kind}) == ["/a/run", "/a/b.json", *code]
