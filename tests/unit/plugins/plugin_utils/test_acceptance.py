@@ -103,6 +103,10 @@ def found(plan, given):
 
 def test_nothing_to_say_is_a_pass_with_figures_versions_and_digest(plan, perfect):
     report, deviations = found(plan, perfect)
+    head = {"format": 1, "deployment": "inference", "digest": plan["digest"], "release": plan["release"]}
+    head |= {"vllm": plan["release_facts"]["vllm"], "model": plan["model"]["name"], "date": perfect["date"]}
+    assert {name: report[name] for name in head} == head and report["bench"] == perfect["bench"]
+    assert (report["hosts"], report["devices"]) == (4, sum(len(service["devices"]) for service in plan["services"]))
     assert (report["verdict"], deviations) == ("passed", [])
     assert {row["state"] for row in report["stages"]} == {"passed"} and len(report["stages"]) == 5
     text = "\n".join(acceptance_text(report))

@@ -565,6 +565,9 @@ def test_figures_of_a_benchmark_are_on_the_page():
     one = {"title": "4", "round": "", "completed": 10, "failed": 0, "empty": 0, "loaded_share": None, "measurements": 1}
     bench = {"devices": 32, "loads": [{**one, "median": figures, "least": figures, "most": figures}]}
     page = acceptance_page(told(bench=bench))
+    text = "\n".join(acceptance_text(told(bench=bench)))
+    assert "81.5" in text and "81.5" not in "\n".join(acceptance_text(told()))
+    assert re.search(r"^\|? *n1\b.* 1 .* \? .* 2 .* 3 ", text, re.M)
     titles = re.findall(r"<h2>(.*?)</h2>", page)
     assert titles == ["Stages", "Figures", "Benchmark", "Versions", "Deviations: 3", "Signatures"] and "81.5" in page
 
