@@ -448,3 +448,28 @@ def test_labels_of_a_target():
     jobs = {group["labels"]["job"] for group in targets(planned("ha"), read_monitoring({}))}
     assert jobs == {"inference-engine", "inference-store"}
     assert {group["labels"]["job"] for group in targets(planned("cpu"), read_monitoring({}))} >= {"inference-router"}
+
+
+def test_names_that_other_rules_of_a_site_may_read():
+    assert set(rules.RECORDS) == {
+        "inference:requests_running:sum",
+        "inference:requests_waiting:sum",
+        "inference:prompt_tokens:rate5m",
+        "inference:generation_tokens:rate5m",
+        "inference:prompt_tokens_by_source:rate5m",
+        "inference:ttft_seconds:p99_5m",
+    }
+
+
+def test_each_host_has_to_show_its_own_npus():
+    plan = planned("p2p")
+    names = [host["name"] for host in plan["hosts"]]
+    for item in plan["services"]:
+        if item["host"] == names[0]:
+            item["devices"] = item["devices"][:1]
+    wanted = {
+        name: len({die for item in plan["services"] if item["host"] == name for die in item["devices"]})
+        for name in names
+    }
+    found = rules.per_host(plan, read_monitoring({"npu": "npu_exporter"}))
+    assert found == {"npus": wanted} and len(set(wanted.values())) > 1
