@@ -221,7 +221,9 @@ class Tuning:
                 self.skipped[self.names[key]] = reason + (PAGES if "hugepages" in key and now is not None else "")
                 if now is not None:
                     kept["values"][key]["got"] = now
-                elif not known:
+                elif known:
+                    kept["values"][key] = known
+                else:
                     del self.values[key], kept["values"][key]
         self.steps = [(key, before, _read(self._path(key))) for key, before, _now, _reason in results]
         self.steps = [step for step in self.steps if _chosen(step[1]).split() != _chosen(step[2]).split()]

@@ -25,7 +25,8 @@ def quota_shortage(plan, quotas, running):
 def update_shortage(place, deployment, quotas, running):
     """The same about the pod that an update of a Deployment starts before an old one goes, unless others are leaving."""
     spec, leaving = deployment["spec"], [pod for pod in running if pod["metadata"].get("deletionTimestamp")]
-    if ((spec.get("strategy") or {}).get("rollingUpdate") or {}).get("maxSurge") == 0:
+    rolling = (spec.get("strategy") or {}).get("rollingUpdate") or {}
+    if rolling.get("maxSurge") == 0 or _may_go(rolling.get("maxUnavailable", "25%"), spec.get("replicas", 1)):
         return []
     fix = f"Raise the quota by what a pod of {place} needs, at least for the update."
     why = "A new pod starts before an old one goes, so the update would never begin."
@@ -36,6 +37,11 @@ def update_shortage(place, deployment, quotas, running):
         )
         for quota, more, free in _lacking(quotas, needed, total([(pod["spec"], 1) for pod in leaving]))
     ]
+
+
+def _may_go(number, replicas):
+    """How many pods may go before a new one serves; a share is rounded down, as the server does."""
+    return replicas * int(number[:-1]) // 100 if isinstance(number, str) else number
 
 
 def _lacking(quotas, needed, held):

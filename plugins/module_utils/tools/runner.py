@@ -107,6 +107,8 @@ def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, i
         raise ToolMissing(f"{argv[0]} cannot be started: {error.strerror or error}") from error
     if largest is not None:
         with contextlib.suppress(ProcessLookupError):  # it may have ended
+            hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)[1]
+            largest = largest if hard == resource.RLIM_INFINITY else min(largest, hard)
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest, largest))
     pipes = {"stdout": process.stdout} if merged else {"stdout": process.stdout, "stderr": process.stderr}
     with contextlib.ExitStack() as opened:

@@ -41,9 +41,13 @@ def _made(case: Case) -> Folders:
 def _read(case: Case) -> Folders:
     """Folders with data: they exist, or root makes them. Containers get the whole."""
     description = case.context.description
+    claimed = case.in_pods and description.kubernetes.model_claim  # a path in a volume of its own
     cache = ("inference_encoder_cache.path", description.encoder_cache.path)
-    for place, path in (*models(description), cache):
-        if path.strip("/ ") and is_no_data(path):  # MODEL-PATH judges the others
+    judged = [
+        item for item in (() if claimed else models(description)) if item[1].strip("/ ")
+    ]  # MODEL-PATH judges the others
+    for place, path in (*judged, cache):
+        if path and is_no_data(path):
             yield place, path, f"{path} {SYSTEM}"
         elif _has_root(case, path):
             yield place, path, f"{path} {SECRETS}"
@@ -79,7 +83,8 @@ def _of_pods(case: Case) -> list[tuple[str, str, str]]:
         (f"inference_kubernetes.mounts[{index}]", item.node_path, f"volume '{item.name}'")
         for index, item in enumerate(settings.mounts)
     ]
-    return [(place, settings.model_root(model), f"volume of the model '{model}'"), *mounts]
+    own = [] if settings.model_claim else [(place, settings.model_root(model), f"volume of the model '{model}'")]
+    return [*own, *mounts]
 
 
 def _has_root(case: Case, path: str) -> bool:

@@ -60,7 +60,7 @@ PASSING = (408, 429, 500, 502, 503, 504)
 CODES = (401, 403, 404, 409, 422, *PASSING)
 ANSWERS = {
     "get": {404: None},
-    "serves": {403: False, 404: False},
+    "serves": {403: None, 404: False},
     "list": {404: []},
     "may": {code: True for code in CODES if code not in PASSING},  # then the request itself is answered
     "delete": {404: None},

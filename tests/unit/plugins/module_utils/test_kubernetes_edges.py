@@ -340,6 +340,17 @@ def test_an_update_needs_room_for_one_more_pod(surge, leaving, lacks):
     assert [item.path for item in found] == ["ResourceQuota/q"] * lacks
 
 
+@pytest.mark.parametrize(
+    ("replicas", "unavailable", "lacks"),
+    [(3, None, 1), (4, None, 0), (2, "50%", 0), (1, "99%", 1), (5, 0, 1), (1, 1, 0)],
+)
+def test_an_update_needs_none_where_an_old_pod_may_go_first(replicas, unavailable, lacks):
+    rolling = {} if unavailable is None else {"maxUnavailable": unavailable}
+    spec = {"replicas": replicas, "strategy": {"rollingUpdate": rolling}, "template": {"spec": {"containers": []}}}
+    quotas = [{"metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}, "status": {"used": {"pods": "1"}}}]
+    assert len(quota.update_shortage("Deployment/r", {"spec": spec}, quotas, [])) == lacks
+
+
 # ---- diagnosis ----
 
 

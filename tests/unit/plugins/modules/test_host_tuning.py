@@ -211,6 +211,16 @@ def test_the_old_value_stays_known_where_the_kernel_refuses_later(tune, root, ke
     assert tune(sysctl=SYSCTL)["changed"] and not tune()["failed"] and content(root) == START
 
 
+def test_another_value_that_the_kernel_refuses_keeps_the_way_back(tune, root, kernel):
+    tune(sysctl={"vm.swappiness": "1"})
+    kernel.refuses.add("swappiness")
+    found = tune(sysctl={"vm.swappiness": "5"})
+    assert not found["failed"] and "refuses" in found["not_set"]["vm.swappiness"]
+    kernel.refuses.clear()
+    back = tune()
+    assert not back["failed"] and back["warnings"] == [] and content(root) == START
+
+
 def test_huge_pages_of_which_the_kernel_finds_fewer_go_back(tune, rack, kernel):
     """They must not count as changed by others, or they stay reserved for ever."""
     before, wanted = content(rack), {"sysctl": {"vm.nr_hugepages": "1024"}}

@@ -141,6 +141,19 @@ def test_hardware_of_a_host_is_one_of_the_known(word):
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "changes", "refused"),
+    [
+        ("p2p", {"inference_encoder_cache.path": "/"}, True),
+        ("kubernetes", {"inference_model.path": "/var/lib"}, True),
+        # A path in a volume of its own, not of the node.
+        ("kubernetes", {"inference_model.path": "/var/lib", "inference_kubernetes.model_claim": "models"}, False),
+    ],
+)
+def test_what_is_of_the_host_is_no_folder_of_the_system(name, changes, refused):
+    assert ("FOLDER-SYSTEM" in {finding["id"] for finding in judged(name, changes)}) == refused
+
+
 def variables(record, before):
     """Paths of all variables of a record, and of the records within it."""
     for field, kind in t.get_type_hints(record).items():
