@@ -57,7 +57,7 @@ def _signed(folder: str, kind: Kind, argv: list[str], more: list[str], fix: str)
     with tempfile.TemporaryDirectory() as own:
         new = os.path.join(own, kind.file)
         _run([*argv, new, *more], f"{fix} {kind.sign}")
-        with open(new, encoding="ascii") as stream:
+        with open(new, encoding="utf-8") as stream:
             write_atomically(os.path.join(folder, kind.file), stream.read())
 
 

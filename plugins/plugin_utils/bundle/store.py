@@ -138,7 +138,8 @@ class Store:
         if scheme in ("", "file"):
             path = unquote(urlparse(address).path) if scheme else address
             try:
-                shutil.copyfile(path, part)
+                with open(path, "rb") as source, open(part, "wb", opener=_no_link) as stream:
+                    shutil.copyfileobj(source, stream)
             except OSError as error:
                 raise FetchError(f"{path} cannot be read: {error.strerror}") from error
             return
