@@ -37,6 +37,16 @@ SERVICE = [
         "assert": {"that": "fault != 'service' or service_plan.release not in faulty or inventory_hostname != 'h2'"},
     },
 ]  # fmt: skip
+# The plans have no services, so nothing runs that a plan does not have.
+RUNNING = [
+    {"name": "Compare", "set_fact": {"__service_registered": {"outdated": [], "other": [], "down": [], "healthy": []}}}
+]
+ROLES = {
+    "service/tasks/main": SERVICE,
+    "service/tasks/change": SERVICE,
+    "service/tasks/record": [],
+    "service/tasks/running": RUNNING,
+}
 VERIFY = [
     {"name": "Lose the first", "debug": {"msg": LOSE % ("touch", "h1")}, "when": "fault == 'verify_unreachable' and verify_plan.release == '2.0'"},
     {"name": "Ping", "ping": {}, "when": "fault == 'verify_unreachable'", "run_once": True},
@@ -100,6 +110,7 @@ def plan(folder, release):
         "root": str(folder),
         "directory": f"{folder}/deployments/inference",
         "digest": f"d-{release}",
+        "revision": f"r-{release}",
         "services": [],
         "software": software,
         "runtime_facts": {"contained": False},
@@ -121,7 +132,7 @@ def upgrade(tmp_path):
         (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
     for name, text in {"shared/planned": PLAN, "check": NOTHING, "prepare": PREPARE}.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
-    for name, text in {"service/tasks/main": SERVICE, "verify/tasks/main": VERIFY}.items():
+    for name, text in {**ROLES, "verify/tasks/main": VERIFY}.items():
         place = book.parent / "roles" / f"{name}.yml"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(yaml.safe_dump(text, sort_keys=False), encoding="utf-8")
@@ -195,7 +206,8 @@ def interrupted(tmp_path):
     folder = tmp_path / "deployments/inference"
     (folder / "plan.json").write_text(json.dumps(plan(tmp_path, NEW)), encoding="utf-8")
     (folder / "verified.json").write_text(json.dumps(plan(tmp_path, OLD)), encoding="utf-8")
-    (folder / "journal.json").write_text(json.dumps({"phase": "changing"}), encoding="utf-8")
+    journal = {"phase": "changing", "plan": {"digest": f"d-{NEW}", "release": NEW}, "revisions": [f"r-{NEW}"]}
+    (folder / "journal.json").write_text(json.dumps(journal), encoding="utf-8")
     return folder
 
 
