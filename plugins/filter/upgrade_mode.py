@@ -14,7 +14,10 @@ from ..plugin_utils.plan.record import whole_plan
 
 
 def upgrade_mode(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, asked: t.Any) -> dict[str, t.Any]:
-    """Adapter: an interrupted change is what the lock found, on the first host under a name of its own; what runs is known with a balancer only."""
+    """Adapter: an interrupted change is what the lock found, on the first host under a name of its own.
+
+    What runs is known with a balancer, and without one after an interruption.
+    """
     names, hosts = ("__inference_locked", "__inference_locked_first"), list(hosts)
     locked = [plain(hostvars[host].get(name)) or {} for host in hosts for name in names]
     deployed = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}

@@ -107,7 +107,8 @@ class Watch:
         reason = problem or f"it was ended {len(self.ended)} times within the last hour"
         self.say(
             f"{text}. This engine is not ended now, because {reason}. Fix: find out why {', '.join(stale)} ends, then run "
-            f"ascend.inference.restart with inference_services: [{self.settings['service']}]"
+            f"ascend.inference.restart with inference_services: [{self.settings['service']}] and, because linked engines restart at once, "
+            "-e inference_allow_pause=true"
         )
 
     def say(self, text: str) -> None:

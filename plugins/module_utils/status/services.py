@@ -135,7 +135,9 @@ def _links(service, state, now):
     """What the watch beside an engine knows of its links; the service's user writes its record, so its texts are data."""
     if not service.get("links") or state["state"] != "running":
         return
-    restart = "run ascend.inference.restart with inference_services: [{}]".format(service["name"])
+    restart = (
+        "run ascend.inference.restart with inference_services: [{}] and, because linked engines restart at once, -e inference_allow_pause=true"
+    ).format(service["name"])
     known = record.read(service["links"])
     if now - known["at"] > LINKS_LATE and now - (state["since"] or 0) > LINKS_LATE:
         yield (

@@ -38,7 +38,8 @@ RUN_VARIABLES = {
     "advise_json": "File for the advice of the playbook advise, as JSON.",
     "advise_report": "Report of the playbook bench (inference_bench_json) that the playbook advise judges. Default: it reads metrics.",
     "advise_seconds": "Seconds over which the playbook advise reads metrics. Default: 60.",
-    "allow_pause": "Whether deploy and site may restart engines, and rollback all services, although no other instance serves meanwhile. Default: false.",
+    "allow_pause": "Whether deploy, site and restart may restart engines, and rollback all services, although no other instance serves meanwhile. "
+    "Default: false.",
     "bench": "What the playbook bench sends: profile, loads, lengths and limits, see below.",
     "bench_compare": "Report of an earlier run of the playbook bench with which it compares this one.",
     "bench_check": "File with the findings of the playbook check (inference_check_json), which the report of the playbook bench records.",

@@ -79,6 +79,8 @@ def test_who_leaves_ends_the_thread(odd_server):
     before = set(threading.enumerate())
     with served.Served(opening(odd_server)) as answer:
         answer.read1(1)
-        (reader,) = [one for one in set(threading.enumerate()) - before if one._target == answer._read]
+        (reader,) = [
+            one for one in set(threading.enumerate()) - before if getattr(one, "_target", None) == answer._read
+        ]
     reader.join(5)
     assert not reader.is_alive()
