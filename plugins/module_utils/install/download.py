@@ -12,7 +12,7 @@ import os
 from ansible.module_utils.urls import open_url
 
 from ..files.tree import FRESH
-from ..tools.bounded_copy import CHUNK, Endless, bounded_copy
+from ..tools.bounded_copy import CHUNK, Endless, TooSlow, bounded_copy
 from ..tools.served import Served
 from .index_credentials import without_credentials
 
@@ -52,6 +52,11 @@ def fetch(address, path, checksum, most):
                 "file than the one that was compared may do anything. Fix: correct the file on the server, or cann_checksums"
             )
         os.replace(new, path)
+    except TooSlow as error:
+        raise DownloadError(
+            f"{shown}: {error}. That is too slow for a download that ends, so it was given up and nothing was kept. Fix: check the server, the "
+            f"network and the proxy of this host, then run again; or copy the package to {path}"
+        ) from error
     except Endless as error:
         raise DownloadError(
             f"{shown}: {error}. It was not kept, because a file without an end fills the disk. Fix: check that the address is that of the "

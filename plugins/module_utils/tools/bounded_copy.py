@@ -16,6 +16,10 @@ class Endless(Exception):
     """The source sends more than it should, or so slowly that it would not end; the text says which."""
 
 
+class TooSlow(Endless):
+    """The source sends so slowly that it would not end."""
+
+
 def bounded_copy(source, target, most, clock=time.monotonic):
     """Copy the stream ``source`` to ``target``; the number of bytes. Raises ``Endless``, with at most ``most`` bytes written.
 
@@ -34,5 +38,5 @@ def bounded_copy(source, target, most, clock=time.monotonic):
         now = clock()
         if now - begun >= WINDOW:
             if done - before < LEAST:
-                raise Endless(f"only {done - before} bytes were sent within {now - begun:.0f} s")
+                raise TooSlow(f"only {done - before} bytes were sent within {now - begun:.0f} s")
             begun, before = now, done

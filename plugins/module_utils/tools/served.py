@@ -12,14 +12,14 @@ from __future__ import annotations
 import queue
 import threading
 
-from .bounded_copy import CHUNK, WINDOW, Endless
+from .bounded_copy import CHUNK, WINDOW, TooSlow
 
 HEAD = 180  # seconds for the head of an answer, with all redirects before it
 WAITING = 4  # pieces that were read and not yet taken
 
 
 class Served:
-    """What ``opening()`` returns, as a stream with ``read1``; ``head`` is its response. Raises ``Endless``, and what the other end causes."""
+    """What ``opening()`` returns, as a stream with ``read1``; ``head`` is its response. Raises ``TooSlow``, and what the other end causes."""
 
     def __init__(self, opening, seconds=None):
         self._pieces, self._left = queue.Queue(WAITING), threading.Event()
@@ -41,7 +41,7 @@ class Served:
             found = self._pieces.get(timeout=seconds)
         except queue.Empty as error:
             self._left.set()
-            raise Endless(f"{what} was not whole within {seconds} s") from error
+            raise TooSlow(f"{what} was not whole within {seconds} s") from error
         if isinstance(found, Exception):
             raise found
         return found

@@ -189,6 +189,7 @@ def test_a_restart_is_counted_before_it_is_made_and_limited_by_the_hour(settings
     said = capsys.readouterr().out
     assert "decode-0, watch of links: prefill-0 was started again" in said and "(2 of at most 2 times" in said
     assert said.count("is not ended now, because it was ended 2 times within the last hour") == 1
+    assert said.count("-e inference_allow_pause=true") == 1, "a restart of linked engines is refused without it"
 
 
 def test_what_cannot_be_counted_is_not_done(settings, capsys, monkeypatch):

@@ -468,7 +468,9 @@ def test_a_watch_of_links_is_missing_once_it_is_late(monkeypatch, seen, started,
     monkeypatch.setattr(services.record, "read", lambda path: known)
     service = {"name": "decode-0", "links": "/l.json"}
     texts = list(services._links(service, {"state": "running", "since": 1000.0 - started}, 1000.0))
-    assert ["has no watch of its links" in text for text in texts] == [True] * dead
+    assert ["has no watch of its links" in text and "-e inference_allow_pause=true" in text for text in texts] == [
+        True
+    ] * dead
     assert list(services._links(service, {"state": "stopped", "since": 0}, 1000.0)) == []
 
 
