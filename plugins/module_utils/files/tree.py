@@ -266,7 +266,7 @@ def remove_folder(base, path, everything):
         return True
     try:
         name = os.path.basename(path)
-        if everything and shutil.rmtree.avoids_symlink_attacks:
+        if everything:
             descriptor = descend(holder, [name], path)
             if descriptor is not None:
                 os.close(descriptor)
@@ -285,16 +285,45 @@ def remove_folder(base, path, everything):
 
 
 def remove_all(path, quiet=False):
-    """Remove a folder with all that is in it, also if a service's user nested folders in it deeper than rmtree() can go.
+    """Remove a folder with all that is in it, also if a service's user nested folders in it deeper than files can be open at a time.
 
+    Not by shutil.rmtree(): a folder that its owner replaces by a pipe at the right moment would hold it for ever.
     ``quiet``: what cannot be removed stays, without an error.
     """
     with contextlib.suppress(OSError, RecursionError):
-        shutil.rmtree(path)
+        _remove(path, None)
         return
     with contextlib.suppress(OSError):
         _flatten(path)
-    shutil.rmtree(path, ignore_errors=quiet)
+    with contextlib.suppress(*((OSError, RecursionError) if quiet else ())):
+        _remove(path, None)
+
+
+def _remove(name, holder):
+    """Remove a folder of an open one, and what can be removed of its content; raises the first error afterwards."""
+    folder, problem = os.open(name, FLAGS, dir_fd=holder), None
+    try:
+        for entry in os.listdir(folder):
+            try:
+                _remove_entry(entry, folder)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                problem = problem or error
+    finally:
+        os.close(folder)
+    if problem:
+        raise problem
+    os.rmdir(name, dir_fd=holder)
+
+
+def _remove_entry(name, holder):
+    try:
+        os.unlink(name, dir_fd=holder)
+    except OSError as error:
+        if error.errno not in (errno.EISDIR, errno.EPERM):
+            raise
+        _remove(name, holder)
 
 
 def _flatten(path):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import grp
 import json
@@ -433,6 +434,35 @@ def test_folders_nested_deeper_than_python_can_go_are_removed(base, tmp_path, re
     os.close(here)
     result = call(base, state="absent")
     assert not base.exists() and outside.exists() and result["kept"] == []
+
+
+def test_a_pipe_in_place_of_a_folder_holds_nobody(tmp_path):
+    """Its owner may put it there between two looks. Whoever opens a pipe to read it waits for a writer, who never comes."""
+    code = f"from {tree.__name__} import remove_all; remove_all({str(tmp_path / 'pipe')!r}, quiet=True)"
+    os.mkfifo(str(tmp_path / "pipe"))
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=20)
+    assert (tmp_path / "pipe").exists(), "it is no folder"
+
+
+def test_what_cannot_be_removed_keeps_nothing_else(tmp_path, monkeypatch):
+    unlink = os.unlink
+
+    def kept(name, **options):
+        if name == "kept":
+            raise PermissionError(errno.EACCES, "no")
+        unlink(name, **options)
+
+    for name in ("kept", "a", "z/kept", "z/a"):
+        (tmp_path / "x" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "x" / name).write_text("")
+    monkeypatch.setattr(tree.os, "unlink", kept)
+    with pytest.raises(PermissionError):
+        tree.remove_all(str(tmp_path / "x"))
+    left = sorted(path.name for path in (tmp_path / "x").rglob("*") if path.is_file())
+    assert left == ["kept", "kept"]
+    monkeypatch.undo()
+    tree.remove_all(str(tmp_path / "x"))
+    assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize(
