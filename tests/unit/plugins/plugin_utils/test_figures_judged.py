@@ -553,11 +553,11 @@ def test_engines_that_were_not_read_and_metrics_that_they_lack():
     names = [f"e{number}" for number in range(6)]
     everything = dict.fromkeys(NEEDED, 1.0)
 
-    def found(plan=PLAN, **gained):
+    def found(plan=None, **gained):
         known = {**dict.fromkeys(names, everything), **gained}
         return [
             (item.id, item.severity, item.problem)
-            for item in evidence.missing(plan, Evidence("x", 1.0, known), "decode", names)
+            for item in evidence.missing(plan or PLAN, Evidence("x", 1.0, known), "decode", names)
         ]
 
     assert found() == []

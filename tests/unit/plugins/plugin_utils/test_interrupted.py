@@ -32,7 +32,7 @@ def cpu(prefill=2, decode=2, **more):
 OLD = cpu()
 
 
-def interrupted(plan=OLD, revisions=(OLD["revision"],), outdated=ENGINES, down=(), half=""):
+def interrupted(plan=OLD, revisions=(OLD["revision"],), outdated=tuple(ENGINES), down=(), half=""):
     """hostvars of a host on which a change was interrupted; ``plan``: the verified one, with which what runs is compared."""
     planned = {service["name"] for service in plan["services"]}
     runs = {"down": list(down), "outdated": [name for name in outdated if name in planned], "other": []}
