@@ -290,9 +290,16 @@ def remove_all(path, quiet=False):
     Not by shutil.rmtree(): a folder that its owner replaces by a pipe at the right moment would hold it for ever.
     ``quiet``: what cannot be removed stays, without an error.
     """
-    with contextlib.suppress(OSError, RecursionError):
+    try:
         _remove(path, None)
         return
+    except RecursionError:
+        pass
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            if quiet:
+                return
+            raise
     with contextlib.suppress(OSError):
         _flatten(path)
     with contextlib.suppress(*((OSError, RecursionError) if quiet else ())):
@@ -309,7 +316,7 @@ def _remove(name, holder):
             except FileNotFoundError:
                 pass
             except OSError as error:
-                problem = problem or error
+                problem = error if problem is None or error.errno == errno.EMFILE else problem
     finally:
         os.close(folder)
     if problem:

@@ -435,9 +435,16 @@ def test_credentials_of_indexes():
 def test_only_wheels_of_what_was_asked_are_taken(tmp_path):
     worker = unprivileged.Worker.__new__(unprivileged.Worker)
     worker.inside = lambda name: str(tmp_path / name)
-    for name in ("x/Torch_NPU-2.9-cp311.whl", "other-1.whl", "a/torch_npu-2.9.tar.gz", "b/torch_npu-2.9.json"):
+    for name in (
+        "x/Torch_NPU-2.9-cp311-cp311-linux_aarch64.whl",
+        "other-1-py3-none-any.whl",
+        "a/torch_npu-2.9.tar.gz",
+        "b/torch_npu-2.9.json",
+    ):
         (tmp_path / "cache" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "cache" / name).write_text("")
-    assert worker.wheels(["torch-npu"]) == {"torch-npu": str(tmp_path / "cache/x/Torch_NPU-2.9-cp311.whl")}
+    assert worker.wheels(["torch-npu"]) == {
+        "torch-npu": str(tmp_path / "cache/x/Torch_NPU-2.9-cp311-cp311-linux_aarch64.whl")
+    }
     with pytest.raises(unprivileged.Refused, match="the build of a, z made no wheel"):
         worker.wheels(["z", "torch-npu", "a"])

@@ -40,8 +40,12 @@ NAMES = (
     "a\nb",
 )
 ATTACK = """
-import contextlib, os, random, sys
+import contextlib, os, random, sys, time
 victim, *folders = sys.argv[1:]
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(OTHER)
+    os.setuid(OTHER)
 names = NAMES
 random.seed(int(os.environ["SEED"]))
 
@@ -66,6 +70,7 @@ actions = [
     lambda path: open(path, "w").close(),
 ]
 while True:
+    time.sleep(0.001)  # or root removes many thousands of files
     path = os.path.join(random.choice(folders), random.choice(names))
     with contextlib.suppress(OSError):
         os.rename(path, path + str(random.random()))
@@ -110,10 +115,9 @@ def state(folder):
 @contextlib.contextmanager
 def attacked(victim, folders, seed):
     """The attack goes on within the context."""
-    code = ATTACK.replace("NAMES", repr(NAMES))
-    other = {"user": OTHER, "group": OTHER, "extra_groups": []} if os.geteuid() == 0 else {}
+    code = ATTACK.replace("NAMES", repr(NAMES)).replace("OTHER", str(OTHER))
     argv = [PYTHON, "-S", "-c", code, str(victim), *map(str, folders)]
-    with subprocess.Popen(argv, env={"SEED": str(seed)}, stderr=subprocess.PIPE, **other) as process:
+    with subprocess.Popen(argv, env={"SEED": str(seed)}, stderr=subprocess.PIPE) as process:
         try:
             yield process
         finally:
@@ -188,7 +192,7 @@ def test_what_is_swapped_meanwhile_leads_root_nowhere_else(base, victim, tmp_pat
 def test_removal_of_swapped_folders_leads_nowhere_else(base, victim, tmp_path, run_module):
     open_to_the_attacker(tmp_path)
     before, folders = state(victim), [base / "run", base / "logs", base / "services/engine-0/work"]
-    for seed in range(8):
+    for seed in range(3):
         call(base, **wanted(base))
         with attacked(victim, folders, seed):
             time.sleep(0.2)
