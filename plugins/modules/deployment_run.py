@@ -168,7 +168,7 @@ REPAIR = (
     "{}: this playbook could mix them. Nothing was changed. Fix: run upgrade with the settings of the last run, or rollback: both look at what runs, and "
     "write the file again; so does deploy, if nothing has to restart. Then run this playbook again."
 )
-REPAIRED = "{}. What runs is looked at, and the file is written again with the plan that is deployed."
+REPAIRED = "{}. Playbooks that deploy look at what runs, and write the file again with the plan that is deployed."
 OTHER = "another plan than the verified one is deployed here, or none. Fix: run deploy, then verify again"
 HALVED = (
     "an upgrade was interrupted after it had begun to change the {} half of the instances. Engines run that cannot exchange KV cache, each half has "

@@ -83,8 +83,8 @@ def test_a_container_may_write_the_textfiles_only():
     assert service["container"]["devices"] == []
     writable = [mount for mount in service["container"]["mounts"] if not mount.endswith(":ro")]
     assert writable == [
-        f"{service['scratch_directory']}:{service['scratch_directory']}",
         "/srv/textfiles:/srv/textfiles",
+        f"{service['scratch_directory']}:{service['scratch_directory']}",
     ]
 
 

@@ -734,6 +734,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "inference_container.mounts[0]",
     ),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/dev"]}, "inference_container.mounts[0]"),
+    M(
+        "MOUNT-FORM",
+        "docker",
+        {
+            "inference_container.mounts": ["/a:/srv/textfiles"],
+            "inference_probe": {"enabled": True, "textfile_directory": "/srv/textfiles"},
+        },
+        "inference_container.mounts[0]",
+    ),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/b:ro,rw"]}, "inference_container.mounts[0]"),
     M("SHM-SIZE", "docker", {"inference_container.shm_size": "16"}),
     M("SHM-SIZE", "docker", {"inference_container.shm_size": "63m"}),
