@@ -893,6 +893,28 @@ class TestWatched:
             service.kill(WATCHED.main_processes()["router"])
             watch.quiet()
 
+    def test_the_watchdog_restarts_an_engine_that_hangs(self, watch):
+        """A rank is stopped while it computes: the engine answers its health page, and cannot end by itself."""
+        probe = {**PROBE, "stalled_after": 30}
+        assert WATCHED.play("deploy", inference_probe=probe).code == 0
+        before = WATCHED.main_processes()
+        (worker,) = (pid for pid in WATCHED.processes()["decode-0"] if "Worker" in name_of(pid))
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            body = completion_of("tiny", service.prompt(), 700, ignore_eos=True)
+            lost = pool.submit(ask, Target(self.ROUTER), "/v1/completions", body, 300.0)
+            service.eventually(lambda: 1 / service.counter(self.DECODE, "vllm:num_requests_running"), 30, "a request")
+            os.kill(worker, signal.SIGSTOP)
+            page = f"{url(239)}/health"
+            service.eventually(lambda: json.loads(service.get(page))["stuck"].index("decode-0"), 120, "the finding")
+            run = WATCHED.play("watchdog", inference_probe=probe, inference_watchdog="restart")
+            assert run.code == 0, run.output
+            assert lost.result().status != 200
+        after = WATCHED.main_processes()
+        assert [name for name, pid in after.items() if pid != before.get(name)] == ["decode-0"]
+        (noted,) = json.loads((WATCHED.directory / "watchdog.json").read_text())["actions"]
+        assert (noted["engine"], noted["result"]) == ("decode-0", "proven")
+        watch.quiet()
+
     def test_remove_leaves_nothing(self, watch):
         assert WATCHED.play("remove", inference_probe=PROBE).code == 0
         assert WATCHED.processes() == {}
