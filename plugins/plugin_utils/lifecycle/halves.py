@@ -18,7 +18,7 @@ from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
 from ..plan.linked import together
 from .half_plan import limited, of_half
-from .steps import LINKED, NO_API
+from .pauses import LINKED, NO_API
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ..description.values import natural
-from .before import elsewhere, instances_of, old_instances
-from .steps import Pending, Plan, named, steps
+from .before import Plan, elsewhere, instances_of, old_instances
+from .change import Pending, named
+from .steps import steps
 
 
 def change(plan: Plan, deployed: Plan, runs: t.Mapping[str, Pending] | None = None) -> dict[str, t.Any]:

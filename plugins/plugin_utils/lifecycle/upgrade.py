@@ -14,8 +14,9 @@ import typing as t
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..plan.revision import other_software
 from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
+from .pauses import OTHER
 from .planned_steps import change
-from .steps import ENTRIES, OTHER
+from .steps import ENTRIES
 
 Plan = t.Mapping[str, t.Any]
 MODES = ("rolling", "set", "all")

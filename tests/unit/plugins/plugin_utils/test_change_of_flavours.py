@@ -9,8 +9,9 @@ tests/integration/test_change_matrix.py makes the changes, behind the former.
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import NO_API
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import change
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import NO_API, steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts

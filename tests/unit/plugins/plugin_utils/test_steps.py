@@ -14,16 +14,15 @@ from ansible_collections.ascend.inference.plugins.filter.differs import differs_
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import leaving_engines_filter as leaving
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter as restart
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import planned_steps
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import (
     KEYS,
     LAST,
     OTHER,
     SINGLE,
     UNBALANCED,
-    pending_of,
-    steps,
 )
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import planned_steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import pending_of, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision import (

@@ -7,15 +7,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before import as_listed, left_out, listed_by
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import ALONE, MOVED, OTHER, REASSIGNED
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import change, planned_steps
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
-    ALONE,
-    MOVED,
-    OTHER,
-    REASSIGNED,
-    leaving_engines,
-    steps,
-)
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import leaving_engines, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_diff import plan_diff
 

@@ -1,0 +1,96 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is known before a change: what is planned, what is deployed, and what of both runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing as t
+
+from ..plan.linked import together
+from ..plan.revision import incompatible
+from .before import Key, Plan, Service, elsewhere, instances_of, old_instances
+
+Pending = t.Mapping[str, t.Mapping[str, t.Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """The arguments of ``steps.steps``, and what follows from them alone."""
+
+    pending: Pending
+    plan: Plan
+    deployed: Plan
+    allow_pause: bool = False
+    early: bool = False
+    starts_first: bool = True
+    unfinished: bool = False
+    out: t.Container[str] = ()
+
+    @functools.cached_property
+    def instances(self) -> dict[Key, set[str]]:
+        """Names of the planned services of each instance."""
+        return instances_of(self.plan["services"])
+
+    @functools.cached_property
+    def down(self) -> set[str]:
+        """Names of planned services that do not run."""
+        return {name for found in self.pending.values() for name in found.get("down") or ()}
+
+    @functools.cached_property
+    def outdated(self) -> set[str]:
+        """Names of planned services that have to restart."""
+        return {name for found in self.pending.values() for name in found.get("outdated") or ()}
+
+    @functools.cached_property
+    def elsewhere(self) -> dict[str, Service]:
+        """Deployed services that run, and that the plan does not have there, by name."""
+        return elsewhere(self.plan, self.deployed, self.pending)
+
+    @functools.cached_property
+    def old(self) -> dict[Key, set[str]]:
+        """Names of the services of each instance that serves as deployed, and not as planned."""
+        return old_instances(self.plan, self.deployed, self.elsewhere, self.down)
+
+    @functools.cached_property
+    def keys_change(self) -> bool:
+        """Whether the keys between routers and engines change."""
+        return any(found.get("secrets") for found in self.pending.values())
+
+    @functools.cached_property
+    def incompatible(self) -> bool:
+        """Whether engines before and after the change cannot exchange KV cache."""
+        return incompatible(self.plan, self.deployed)
+
+    @functools.cached_property
+    def linked(self) -> set[str]:
+        """Names of planned engines that have to be restarted together."""
+        return together(self.plan)
+
+    @functools.cached_property
+    def hosts(self) -> dict[str, str]:
+        """The planned host of each service."""
+        return {service["name"]: service["host"] for service in self.plan["services"]}
+
+    def named(self, kind: str) -> set[str]:
+        """Names of the planned services of a kind."""
+        return named(self.plan, kind)
+
+    @functools.cached_property
+    def members_can_change(self) -> bool:
+        """Whether the routers run, are the deployed ones, and take and give up engines while they run."""
+        same = routers_of(self.plan) == routers_of(self.deployed)
+        return bool(self.plan.get("members")) and same and not self.named("router") & self.down
+
+
+def named(plan: Plan, kind: str) -> set[str]:
+    """Names of the services of a kind."""
+    return {service["name"] for service in plan["services"] if service["kind"] == kind}
+
+
+def routers_of(plan: Plan) -> tuple[t.Any, list[str]]:
+    """How and where the members of the routers are changed."""
+    section = plan.get("members") or {}
+    return section.get("api"), [router["url"] for router in (section, *section.get("more", ())) if router]

@@ -1,0 +1,116 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pauses: why services restart at once, and the texts that announce or refuse it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .change import Change
+
+PAUSE = (
+    "{names} must restart, and no other instance serves in the meantime: {reason}. Clients get errors until it is ready again, which takes "
+    "{duration}. {state}"
+    "Fix: run again with -e inference_allow_pause=true when a pause is acceptable{else_}."
+)
+UNFINISHED = (
+    "An upgrade was interrupted after it began to change one half of the instances, so engines run that cannot exchange KV cache, and {names} "
+    "do not run with the settings of this plan. This playbook would restart them at once, and clients get errors until the models are loaded. "
+    "{state}Fix: run upgrade. With the settings of the interrupted run it continues, with the previous ones it rolls back, both without a pause. Or "
+    "run again with -e inference_allow_pause=true when a pause is acceptable."
+)
+TAKEN = (
+    "The plan gives NPUs or ports of {names} to {takers}, so the former must stop before the latter start. Clients may get errors until then, "
+    "and until the models are loaded. {state}"
+    "Fix: run again with -e inference_allow_pause=true when a pause is acceptable, or plan other devices."
+)
+MOVES = (
+    "{name} moves from {before} to {after}, so clients have to use another address, and those that use the one before get errors when it is "
+    "removed. {state}Fix: run again with -e inference_allow_pause=true when that is acceptable, or keep {before} in the group."
+)
+EARLY = "Nothing was changed. "
+LATE = (
+    "Nothing was restarted; the service goes on with its old settings, but its files are written, so an engine that exits starts with the "
+    "new ones. "
+)
+HALVED = "an upgrade half by half was interrupted"
+SINGLE = "all requests go through it, and there is one of it"
+LAST = "no other router runs"
+UNBALANCED = "the balancer in front of the routers does not run"
+MOVED = "the clients' entry moves to another host"
+PARTED = "other processes of the same instance move to another host"
+REASSIGNED = "their NPUs or ports are given to others"
+ALONE = "its pool has no other instance"
+AWAY = "no other instance of its pool runs"
+NO_API = "the engines of this router cannot be changed while it runs"
+LINKED = "engines with LLMDataDist have to be restarted together"
+OTHER = "engines before and after this change cannot exchange KV cache"
+KEYS = "the keys between the router and the engines change"
+
+
+Result = dict[str, t.Any]  # what ``steps.steps`` returns
+
+
+def restart_at_once(
+    result: Result, change: Change, names: t.Sequence[str], reason: str, duration: str = "as long as loading the model"
+) -> None:
+    """Record that services restart at once, as a note if that is allowed, else as a refusal."""
+    result["pauses"][reason] = [*result["pauses"].get(reason, ()), *names]
+    listed = ", ".join(names)
+    if change.allow_pause:
+        result["notes"].append(f"Pause: {listed} restart at once, because {reason}.")
+        return
+    given = {"names": listed, "reason": reason, "duration": duration, "else_": _otherwise(reason, change)}
+    result["refusals"].append(PAUSE.format(**given, state=_state(change)))
+
+
+def restart_unfinished(result: Result, change: Change, names: t.Sequence[str]) -> None:
+    """The same after an upgrade half by half was interrupted: what runs is not what was recorded."""
+    result["pauses"][HALVED] = list(names)
+    if change.allow_pause:
+        result["notes"].append(f"Pause: {', '.join(names)} restart at once, because {HALVED}.")
+        return
+    result["refusals"].append(UNFINISHED.format(names=", ".join(names), state=_state(change)))
+
+
+def stop_whole(
+    result: Result,
+    change: Change,
+    whole_names: t.Collection[str],
+    taken: t.Mapping[str, t.Mapping[str, set[str]]],
+) -> None:
+    """Add the pause of the instances that stop whole, or its refusal, which names the processes whose NPUs are taken."""
+    names = sorted(whole_names if change.allow_pause else {name for found in taken.values() for name in found})
+    takers = sorted({name for found in taken.values() for new in found.values() for name in new})
+    result["pauses"][REASSIGNED] = names
+    if change.allow_pause:
+        result["notes"].append(f"Pause: {', '.join(names)} stop first, because {REASSIGNED}.")
+        return
+    given = {"names": ", ".join(names), "takers": ", ".join(takers)}
+    result["refusals"].append(TAKEN.format(**given, state=_state(change)))
+
+
+def move_entry(result: Result, change: Change, name: str, known: bool | None) -> None:
+    """Announce that the clients' entry moves; refused only if it is known to run where it is deployed."""
+    before, after = (
+        next(service["host"] for service in each["services"] if service["name"] == name)
+        for each in (change.deployed, change.plan)
+    )
+    result["pauses"][MOVED] = [name]
+    if known and not change.allow_pause:
+        result["refusals"].append(MOVES.format(name=name, before=before, after=after, state=_state(change)))
+    else:
+        result["notes"].append(f"Pause: {name} moves from {before} to {after}, so clients have to use another address.")
+
+
+def _state(change: Change) -> str:
+    return EARLY if change.early else LATE
+
+
+def _otherwise(reason: str, change: Change) -> str:
+    """What else than a pause helps against a reason, as the end of a sentence."""
+    plan, deployed = change.plan, change.deployed
+    if reason == OTHER and plan.get("balancer") and deployed.get("plan_version") == plan["plan_version"]:
+        return ", or run upgrade, which changes half by half without one where two instances of each pool allow it"
+    return ", or add an instance first" if reason == ALONE else ""

@@ -1,0 +1,104 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Services that restart one after the other while others serve, and why some cannot."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from ..description.values import natural
+from . import pauses
+from .before import Key, engines_as_deployed
+from .change import Change
+
+Step = dict[str, t.Any]
+
+
+def why_not(change: Change, key: Key, every: t.Collection[Key], serving: t.Collection[Key]) -> str:
+    """Why an instance cannot be restarted while others of its pool serve; empty if it can be. ``every``: instances; ``serving``: those that run."""
+    if sum(kind == key[0] for kind, _number in every) < 2:
+        return pauses.ALONE
+    if sum(kind == key[0] for kind, _number in serving) < 2:
+        return pauses.AWAY
+    if change.linked & change.instances[key]:
+        return pauses.LINKED
+    if not change.plan.get("members"):
+        return pauses.NO_API
+    if change.keys_change:
+        return pauses.KEYS
+    return pauses.OTHER if change.incompatible else ""
+
+
+def why_entry_not(change: Change, name: str) -> str:
+    """Why a changed router, balancer or frontend restarts at once, with the others."""
+    routers, balanced = change.named("router"), change.named("balancer")
+    if name not in routers or len(routers) < 2:
+        return pauses.SINGLE
+    if not balanced or balanced & change.down:
+        return pauses.UNBALANCED
+    if change.keys_change:
+        return pauses.KEYS
+    return pauses.OTHER if change.incompatible else pauses.LAST
+
+
+def routers_one_by_one(change: Change, outdated: t.Collection[str], gone: set[str]) -> list[str]:
+    """Those of the changed routers that restart one after the other: another one serves, and the engines suit routers of both settings.
+
+    ``gone``: services that do not run, or stop first.
+    """
+    routers, balanced = change.named("router"), change.named("balancer")
+    if len(routers) < 2 or not balanced or balanced & gone or change.keys_change or change.incompatible:
+        return []
+    if not change.starts_first and len(routers - change.down) < 2:
+        return []  # the balancer would not drain the last one that runs
+    return sorted(routers & set(outdated), key=natural)
+
+
+def engine_steps(change: Change, due: t.Mapping[Key, set[str]]) -> list[Step]:
+    """One instance of each pool at a time, so that prefill and decode keep their proportion.
+
+    Those that a killed run left out of the routers come first: without them, the last one that serves would have to leave.
+    """
+    rows = _rows(change, due)
+    engines = change.plan["members"]["engines"] if rows else []
+    # The routers have an engine with the URL as deployed until its step, and those that leave or move until the end.
+    changing = {name for names in rows for name in names}
+    before = {engine["name"]: engine for engine in engines_as_deployed(changing, change.deployed)}
+    listed = {engine["name"]: before.get(engine["name"], engine) for engine in engines}
+    ending = engines_as_deployed(change.elsewhere, change.deployed)
+    found = []
+    for names in rows:
+        own = [engine for engine in engines if engine["name"] in names]
+        others = [engine for engine in (*listed.values(), *ending) if engine["name"] not in names]
+        found.append(
+            {
+                "services": sorted(names),
+                "hosts": sorted({change.hosts[name] for name in names}),
+                "engines": own,
+                "leaving": [listed[engine["name"]] for engine in own],
+                "upstream": [engine["url"] for engine in others if engine["kind"] == "prefill"],
+                "routers": [],
+            }
+        )
+        listed.update({engine["name"]: engine for engine in own})
+    return found
+
+
+def _rows(change: Change, due: t.Mapping[Key, set[str]]) -> list[set[str]]:
+    """Names of the services of each step."""
+    rows: list[set[str]] = []
+    for kind in ENGINE_KINDS:
+        numbers = [number for found, number in due if found == kind]
+        numbers.sort(key=lambda number: (not any(name in change.out for name in due[kind, number]), number))
+        rows += [set() for _more in range(len(numbers) - len(rows))]
+        for row, number in zip(rows, numbers, strict=False):
+            row |= due[kind, number]
+    return rows
+
+
+def router_steps(change: Change, names: t.Iterable[str]) -> list[Step]:
+    """One step for each of these routers."""
+    none: dict[str, list[t.Any]] = {"engines": [], "leaving": [], "upstream": []}
+    return [{"services": [name], "hosts": [change.hosts[name]], **none, "routers": [name]} for name in names]
