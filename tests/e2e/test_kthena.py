@@ -259,12 +259,14 @@ def planned_before(tmp_path_factory):
 
 @pytest.mark.parametrize("playbook", [*PLAYBOOKS, *(pytest.param(name, marks=pytest.mark.long) for name in MORE)])
 def test_a_refused_plan_is_the_only_error(planned_before, playbook):
-    """Later plays add no errors, and none continues with cached facts of the previous run."""
+    """Later plays add no errors, and none continues with cached facts of the previous run. remove also says why it cannot use the hosts' own plans."""
     misspelt = ("-e", json.dumps({"inference_deployment": "My Service"}))
     ran = cluster_of.run(planned_before, "-i", cluster_of.SEED, *misspelt, f"ascend.inference.{playbook}")
     assert ran.returncode != 0
     assert ran.stdout.count("[DEPLOYMENT-NAME]") == 1, ran.stdout
-    assert ran.stdout.count("fatal: ") == 1, ran.stdout
+    own = playbook == "remove"
+    assert ran.stdout.count("fatal: ") == 1 + own, ran.stdout
+    assert ("The hosts' own plans are not used either" in " ".join(ran.stdout.split())) == own
     assert "has no plan" not in ran.stdout
 
 
