@@ -32,8 +32,8 @@ class ActionModule(ActionBase):
         while found.get("waiting") and not found.get("failed"):
             elapsed = time.monotonic() - begin
             Display().display(visible(f"  {elapsed:.0f} s: {found['progress'][-1]}"))
-            state = {"resume": True, "stuck": found.get("stuck") or {}}
-            again = {**arguments, **state, "pause": SLICE, "timeout": max(0, int(limit - elapsed))}
+            left = {"resume": found.get("stuck") or {}, "timeout": max(0, int(limit - elapsed))}
+            again = {**arguments, **left, "pause": SLICE}
             found = merged(found, self._slice(again, task_vars))
         result.update(found)
         return result

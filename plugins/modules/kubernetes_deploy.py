@@ -67,10 +67,6 @@ options:
       - Five times as long for a pod that no node or scheduler takes, whose volumes or network are not ready, or whose node died before it could go.
     type: int
     default: 60
-  stuck:
-    description: RV(stuck) of a run that returned RV(waiting).
-    type: dict
-    default: {}
   pause:
     description:
       - Return with RV(waiting) after so many seconds of waiting for the engines.
@@ -78,9 +74,8 @@ options:
     type: int
     default: 0
   resume:
-    description: Go on after a RV(waiting), without checks, and without applying the objects again.
-    type: bool
-    default: false
+    description: RV(stuck) of a run that returned RV(waiting). Go on after it, without checks, and without applying the objects again.
+    type: dict
 seealso:
   - module: ascend.inference.kubernetes_info
   - module: ascend.inference.kubernetes_verified
@@ -151,9 +146,8 @@ ARGUMENTS = dict(
     timeout={"type": "int", "default": 1800},
     router_timeout={"type": "int", "default": 300},
     stuck_timeout={"type": "int", "default": 60},
-    stuck={"type": "dict", "default": {}},
     pause={"type": "int", "default": 0},
-    resume={"type": "bool", "default": False},
+    resume={"type": "dict"},
     **WRITER,
 )
 

@@ -7,23 +7,38 @@ from __future__ import annotations
 
 import copy
 
-from .names import is_pod
+from .names import COMPONENT, is_pod, label, natural
 from .readiness import alive
 from .workloads import instance_of, is_entry, role_of
 
 
-def addresses(plan, pods):
-    """The placeholders of the plan and the pods' addresses: ``{"prefill-0.pod": "10.0.0.1"}``.
+def pods_by_service(plan, pods):
+    """``{service: pods}`` of the plan's services in pods; an engine has at most one.
 
-    Pods are identified by labels, never by name: ordinals in names change in rolling updates. A role's entry pods are
-    numbered in the order of their groups, then of their role id; those of a Deployment by name.
+    Pods are identified by labels, never by name: ordinals in names change in rolling updates. A role's instances are numbered in
+    the order of their groups, then of their role id; those of a Deployment by name.
     """
-    found = {}
-    for role in plan["kubernetes"]["roles"]:
-        mine = sorted((item for item in alive(pods) if is_entry(item) and role_of(item) == role), key=instance_of)
-        for name, pod in zip(plan["kubernetes"]["roles"][role]["entries"], mine):
-            found[name] = str((pod.get("status") or {}).get("podIP", ""))
+    roles, found = {role: {} for role in plan["kubernetes"]["roles"]}, {}
+    for pod in sorted(pods, key=lambda item: natural(item["metadata"]["name"])):
+        roles.setdefault(role_of(pod), {}).setdefault(str(instance_of(pod)), []).append(pod)
+    instances = {role: sorted(roles[role].values(), key=lambda mine: instance_of(mine[0])) for role in roles}
+    for service in plan["services"]:
+        if is_pod(service["host"]) and service["kind"] in plan["kubernetes"]["roles"]:
+            number, rank = service["instance"], service["rank"]
+            mine = (instances[service["kind"]][number:] or [[]])[0]
+            ranked = [pod for pod in mine if is_entry(pod) == (rank == 0)]  # the first may just be replaced
+            found[service["name"]] = ranked[max(0, rank - 1) :][:1]
+        elif is_pod(service["host"]):
+            found[service["name"]] = [pod for pod in pods if label(pod, COMPONENT) == service["name"]]
     return found
+
+
+def addresses(plan, pods):
+    """The placeholders of the plan and the addresses of the engines' first pods: ``{"prefill-0.pod": "10.0.0.1"}``."""
+    mine = pods_by_service(plan, alive(pods))
+    entries = [item for item in plan["services"] if item["kind"] in plan["kubernetes"]["roles"] and item["rank"] == 0]
+    found = {item["address"]: mine[item["name"]] for item in entries}
+    return {name: str((found[name][0].get("status") or {}).get("podIP", "")) for name in found if found[name]}
 
 
 def endpoint(plan, service, pods):

@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 
 from ..tools.finding import Finding
-from .names import COMPONENT, SERVING_ROLE
+from .names import COMPONENT, SERVING_ROLE, condition
 from .quantity import is_quantity, quantity
-from .readiness import alive
+from .readiness import alive, is_ready
 from .workloads import templates
 
 
@@ -163,11 +163,9 @@ def _problem(node):
     """Why a node takes no pods; empty if it does."""
     if (node.get("spec") or {}).get("unschedulable"):
         return "cordoned"
-    conditions = (node.get("status") or {}).get("conditions") or []
-    says = [item.get("status") for item in conditions if item.get("type") == "Ready"]
-    if not says:  # its kubelet has not reported yet: Kubernetes taints such a node as not ready
+    if not condition(node, "Ready"):  # its kubelet has not reported yet: Kubernetes taints such a node as not ready
         return "not known to be ready"
-    return "" if says == ["True"] else "not ready"
+    return "" if is_ready(node) else "not ready"
 
 
 def _out_of_service(nodes, resource):

@@ -11,8 +11,8 @@ from .changes import Changes, earlier
 from .cluster import FIELD_MANAGER
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
-from .manifests import objects, own_labels, pods, secret
-from .names import COMPONENT, address, digest_of, label
+from .manifests import objects, pods, secret
+from .names import COMPONENT, address, digest_of, label, own_labels
 from .ownership import is_managed, stale
 from .preflight import problems, report
 from .quota import update_shortage
@@ -47,8 +47,8 @@ class Deployment:
         self.cluster, self.plan, self.options, self.secrets = cluster, plan, options, secrets
         self.changes, self.warnings, self.progress = Changes(), [], []
         self.state, self.engines = None, []
-        self.since = {key: cluster.now() - seconds for key, seconds in options["stuck"].items()}
-        cluster.has_answered = options["resume"]
+        self.is_resumed = cluster.has_answered = options["resume"] is not None
+        self.since = {key: cluster.now() - seconds for key, seconds in (options["resume"] or {}).items()}
 
     def result(self):
         """What was changed and seen until now."""
@@ -57,11 +57,11 @@ class Deployment:
 
     def run(self):
         """All of it. ``Waiting`` if ``pause`` ended first; then a run with ``resume`` goes on."""
-        if not self.options["resume"]:
+        if not self.is_resumed:
             self._refuse(missing_rights(self.cluster, self.plan))
         self.state = State(self.cluster, self.plan)
         self.plan = scaled(self.plan, self.state.live)
-        if not self.options["resume"]:
+        if not self.is_resumed:
             self._check()
             if self.state.is_namespace_missing and not self._make_namespace():
                 return
@@ -246,7 +246,7 @@ class Deployment:
 
     def _apply_again(self):
         """ConfigMaps that another run has removed as obsolete, because nothing named them yet when it looked."""
-        there = {address(item) for item in self.cluster.list("ConfigMap", own_labels(self.plan))}
+        there = {address(item) for item in self.cluster.list("ConfigMap", own_labels(self.plan["deployment"]))}
         for manifest in objects(self.plan):
             if manifest["kind"] == "ConfigMap" and address(manifest) not in there:
                 self._put(manifest)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .names import natural
+from .names import condition, containers, natural
 from .readiness import has_ended, is_ready, pending_engines, pending_pods
 
 NO_PODS = (
@@ -53,7 +53,7 @@ def states(pods, events, names, prefix):
 def failed_containers(pods):
     """``(pod, container, whether it ended)`` of containers that ended, or that run and are not ready."""
     for pod in sorted(pods, key=lambda item: natural(item["metadata"]["name"])):
-        for container in (pod.get("status") or {}).get("containerStatuses") or []:
+        for container in containers(pod):
             state = container.get("state") or {}
             ended = "terminated" in state or "terminated" in (container.get("lastState") or {})
             if ended or ("running" in state and not container.get("ready")):
@@ -80,10 +80,10 @@ def state_of(pod):
         found.append("{}: {}".format(status["reason"], status.get("message", "")))
     if pod["metadata"].get("deletionTimestamp"):
         found.append("terminating")
-    for condition in status.get("conditions") or []:
-        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            found.append("{}: {}".format(condition.get("reason"), condition.get("message")))
-    for container in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
+    scheduled = condition(pod, "PodScheduled")
+    if scheduled.get("status") == "False":
+        found.append("{}: {}".format(scheduled.get("reason"), scheduled.get("message")))
+    for container in containers(pod, init=True):
         found += _container(container)
     if is_abandoned(pod):
         node = pod["spec"].get("nodeName", "")
@@ -95,11 +95,9 @@ def state_of(pod):
 
 def is_abandoned(pod):
     """Whether the node controller alone says that a pod is not ready: the last report of its node stays as it was."""
-    status = pod.get("status") or {}
-    ready = [item for item in status.get("conditions") or [] if item.get("type") == "Ready"]
-    containers = status.get("containerStatuses") or [{}]
-    is_taken_back = any(item.get("status") != "True" and not item.get("reason") for item in ready)
-    return is_taken_back and all(item.get("ready") for item in containers)
+    ready = condition(pod, "Ready")
+    is_taken_back = bool(ready) and not is_ready(pod) and not ready.get("reason")
+    return is_taken_back and all(item.get("ready") for item in containers(pod) or [{}])
 
 
 def _container(status):

@@ -10,10 +10,11 @@ import time
 from ..tools.runner import MOST_LOG
 from ..verify.logs import evidence, split
 from ..verify.plan import PlanError, read_plan
+from .addresses import pods_by_service
 from .errors import KubernetesProblem, Refused
+from .names import containers
 from .readiness import alive, is_current, kept_pods
 from .state import deployed_pods
-from .status import Pods
 from .workloads import role_of
 
 MOST = 20000  # lines of a log, as of a container on a host
@@ -31,7 +32,7 @@ def logs(cluster, plan, since):
         raise KubernetesProblem(f"The plan's section verify cannot be used: {error}.") from error
     # The server gets a number of seconds, not a time: its clock may differ from the one of this machine.
     window = {"sinceSeconds": str(max(1, int(time.time() - since) + 1))}
-    found, pods = {}, Pods(cluster, plan, alive(deployed_pods(cluster, plan))).pods
+    found, pods = {}, pods_by_service(plan, alive(deployed_pods(cluster, plan)))
     for name in sorted(pods):
         mine = [pod for pod in pods[name] if not _is_old(plan, pod)]
         texts, problem = ([], []), "" if mine else "no pod of this revision runs it"
@@ -56,9 +57,9 @@ def _read(cluster, pod, query, known):
     Raises ``KubernetesProblem`` for a log that was not read to its end, once what was read is added.
     """
     name, container = pod["metadata"]["name"], pod["spec"]["containers"][0]["name"]
-    statuses = (pod.get("status") or {}).get("containerStatuses") or [{}]
+    status = (containers(pod) or [{}])[0]
     query, size = dict(query, limitBytes=str(MOST_LOG)), 0  # the server has no other limit for a window of time
-    earlier = [dict(query, previous="true")] if (statuses[0].get("lastState") or {}).get("terminated") else []
+    earlier = [dict(query, previous="true")] if (status.get("lastState") or {}).get("terminated") else []
     for asked in [*earlier, query]:
         try:
             text = cluster.read_log(name, container, asked)

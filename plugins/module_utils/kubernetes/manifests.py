@@ -10,14 +10,12 @@ import copy
 
 from .names import (
     COMPONENT,
-    MANAGED_BY,
-    MANAGER,
-    PART_OF,
     PLAN_DIGEST,
     SERVING_GROUP,
     SERVING_NAME,
     SERVING_ROLE,
     SERVING_ROLE_ID,
+    own_labels,
 )
 from .workloads import makes_engines, templates
 
@@ -31,16 +29,11 @@ def objects(plan):
     return found
 
 
-def own_labels(plan):
-    """The labels of everything that belongs to the deployment."""
-    return {MANAGED_BY: MANAGER, PART_OF: plan["deployment"]}
-
-
 def _beside(plan, kind, name, component, data):
     head = {
         "name": name,
         "namespace": plan["kubernetes"]["namespace"],
-        "labels": dict(own_labels(plan), **{COMPONENT: component}),
+        "labels": dict(own_labels(plan["deployment"]), **{COMPONENT: component}),
     }
     return {"apiVersion": "v1", "kind": kind, "metadata": head, "data": data}
 

@@ -34,9 +34,27 @@ def address_of(pod):
     return f"{pod}.pod"
 
 
+def own_labels(deployment):
+    """The labels of everything that belongs to a deployment."""
+    return {MANAGED_BY: MANAGER, PART_OF: deployment}
+
+
 def label(thing, name):
     """An object's label, empty if it has none of this name."""
     return str((thing["metadata"].get("labels") or {}).get(name, ""))
+
+
+def condition(thing, kind):
+    """An object's condition of this type; empty if it has none."""
+    found = (thing.get("status") or {}).get("conditions") or []
+    return next((item for item in found if item.get("type") == kind), {})
+
+
+def containers(pod, init=False):
+    """The states of a pod's containers; with ``init`` also of those that run before them."""
+    status = pod.get("status") or {}
+    found = status.get("containerStatuses") or []
+    return (status.get("initContainerStatuses") or []) + found if init else found
 
 
 def address(thing):

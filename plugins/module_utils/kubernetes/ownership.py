@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from ..tools.finding import Finding
 from .kinds import OWN
-from .manifests import own_labels, record_name, written
-from .names import address, label, natural
+from .manifests import record_name, written
+from .names import address, label, natural, own_labels
 
 
 def is_managed(plan, thing):
     """Whether an object carries the deployment's labels."""
-    return all(label(thing, key) == value for key, value in own_labels(plan).items())
+    return all(label(thing, key) == value for key, value in own_labels(plan["deployment"]).items())
 
 
 def foreign(plan, live):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .names import condition
 from .workloads import role_of
 
 
@@ -37,9 +38,8 @@ def pending_serving(serving):
     for key in ("updatedReplicas", "availableReplicas", "replicas"):
         if not wanted - (kept if key == "updatedReplicas" else 0) <= status.get(key, 0) <= wanted:
             found.append(f"{key} is {status.get(key, 0)} of {wanted}")
-    conditions = {condition.get("type"): condition for condition in status.get("conditions") or []}
-    if (conditions.get("Available") or {}).get("status") != "True":
-        found.append("it is not Available" + _because(conditions))
+    if condition(serving, "Available").get("status") != "True":
+        found.append("it is not Available" + _because(status.get("conditions") or []))
     return found
 
 
@@ -62,8 +62,8 @@ def share(value, whole):
 
 
 def _because(conditions):
-    shown = ["{}: {}".format(name, conditions[name].get("reason", "")) for name in sorted(conditions)]
-    shown = [text for name, text in zip(sorted(conditions), shown) if conditions[name].get("status") == "True"]
+    true = [item for item in conditions if item.get("status") == "True"]
+    shown = sorted("{}: {}".format(item.get("type"), item.get("reason", "")) for item in true)
     return " ({})".format("; ".join(shown)) if shown else ""
 
 
@@ -128,8 +128,7 @@ def has_ended(pod):
 
 def is_ready(pod):
     """Whether the pod has the condition Ready."""
-    conditions = (pod.get("status") or {}).get("conditions") or []
-    return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
+    return condition(pod, "Ready").get("status") == "True"
 
 
 def pending_rollout(workload):
@@ -150,6 +149,5 @@ def pending_rollout(workload):
 
 def refused_pods(deployment):
     """The server's words about pods that it refuses to the controller of a Deployment."""
-    conditions = (deployment.get("status") or {}).get("conditions") or []
-    failures = [item for item in conditions if item.get("type") == "ReplicaFailure" and item.get("status") == "True"]
-    return ["the server refuses pods: {}".format(item.get("message")) for item in failures]
+    failure = condition(deployment, "ReplicaFailure")
+    return ["the server refuses pods: {}".format(failure.get("message"))] if failure.get("status") == "True" else []

@@ -8,8 +8,8 @@ from __future__ import annotations
 from .capacity import held
 from .errors import Refused
 from .kinds import EXTENSIONS, KINDS, OPTIONAL, OWN, SCHEDULING, WORKLOAD
-from .manifests import own_labels, written
-from .names import SERVING_NAME, address, label
+from .manifests import written
+from .names import SERVING_NAME, address, label, own_labels
 from .readiness import has_ended
 from .rights import OWNER, lacking
 from .workloads import engine_objects, role_of
@@ -48,7 +48,7 @@ class State:
         # Whoever made them: what is to be written, by name; the deployment's, by labels.
         self.live = {}
         for kind in OWN:
-            for thing in self._unless_hidden(kind, cluster.list, kind, own_labels(plan)) or []:
+            for thing in self._unless_hidden(kind, cluster.list, kind, own_labels(plan["deployment"])) or []:
                 self.live[address(thing)] = thing
         for place, (kind, name) in written(plan).items():
             if place not in self.live and kind not in self.absent:
@@ -86,7 +86,8 @@ def _absence(cluster, kind):
 
 def deployed_pods(cluster, plan):
     """All pods of the deployment: of engines of every revision, and of its Deployments; each once, also with the labels of both."""
-    found = cluster.list("Pod", {SERVING_NAME: plan["kubernetes"]["name"]}) + cluster.list("Pod", own_labels(plan))
+    selectors = ({SERVING_NAME: plan["kubernetes"]["name"]}, own_labels(plan["deployment"]))
+    found = [pod for labels in selectors for pod in cluster.list("Pod", labels)]
     return list({pod["metadata"]["name"]: pod for pod in found}.values())
 
 

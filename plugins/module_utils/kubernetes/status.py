@@ -9,17 +9,11 @@ from ..runtime.base import state as state_record
 from ..status.plan import status_plan
 from ..status.services import Host
 from ..tools.http_client import ask
+from .addresses import pods_by_service
 from .diagnosis import state_of
-from .names import (
-    COMPONENT,
-    is_pod,
-    label,
-    natural,
-    seconds,
-)
+from .names import containers, is_pod, natural, seconds
 from .readiness import alive, is_current, is_ready
 from .verified import applied_digest
-from .workloads import instance_of, is_entry, role_of
 
 OTHER = "another revision"  # instead of a digest: no service has it
 
@@ -46,26 +40,7 @@ class Pods:
 
     def __init__(self, cluster, plan, running):
         self.cluster, self.plan = cluster, plan
-        self.pods = {}
-        for role in plan["kubernetes"]["roles"]:
-            self._instances(role, [pod for pod in running if role_of(pod) == role])
-        for service in plan["services"]:
-            if is_pod(service["host"]) and service["name"] not in self.pods:
-                self.pods[service["name"]] = [pod for pod in running if label(pod, COMPONENT) == service["name"]]
-
-    def _instances(self, role, mine):
-        """The pods of a role's services: by group and role id, as addresses are, then entry before workers."""
-        groups = {}
-        for pod in sorted(mine, key=lambda item: natural(item["metadata"]["name"])):
-            place = instance_of(pod)
-            groups.setdefault(str(place), (place, []))[1].append(pod)
-        found = [pods for dummy, pods in sorted(groups.values(), key=lambda item: item[0])]
-        for service in self.plan["services"]:
-            if service["kind"] == role and is_pod(service["host"]):
-                number, rank = service["instance"], service["rank"]
-                pods = found[number] if number < len(found) else []
-                ranked = [pod for pod in pods if is_entry(pod) == (rank == 0)]  # the first may just be replaced
-                self.pods[service["name"]] = ranked[max(0, rank - 1) :][:1]
+        self.pods = pods_by_service(plan, running)
 
     def question(self, plan):
         """What ``Host`` asks: all services in pods; the router at the address where it is reached from here."""
@@ -87,8 +62,8 @@ class Pods:
         if not pods:
             return None
         pod = next((item for item in pods if is_ready(item)), pods[0])
-        containers = (pod.get("status") or {}).get("containerStatuses") or [{}]
-        running = (containers[0].get("state") or {}).get("running")
+        container = (containers(pod) or [{}])[0]
+        running = (container.get("state") or {}).get("running")
         is_engine = service["kind"] in self.plan["kubernetes"]["roles"]
         digest = OTHER if is_engine and not is_current(self.plan, pod) else service["digest"]
         late = [item for item in pods if not is_ready(item)]
@@ -97,7 +72,7 @@ class Pods:
             "running" if running else "waiting",
             up=bool(running),
             since=seconds(running["startedAt"]) if running else None,
-            restarts=containers[0].get("restartCount"),
+            restarts=container.get("restartCount"),
             detail=detail,
             digest=digest,
         )
@@ -105,7 +80,7 @@ class Pods:
     def log(self, service, lines):
         """The last lines of a pod's log, or of the container before its restart."""
         for pod in self.pods[service["unit"]][:1]:
-            container = ((pod.get("status") or {}).get("containerStatuses") or [{}])[0]
+            container = (containers(pod) or [{}])[0]
             restarted = bool((container.get("lastState") or {}).get("terminated"))
             text = self.cluster.log(pod["metadata"]["name"], container.get("name", ""), restarted)
             return "\n".join(text.splitlines()[-lines:])

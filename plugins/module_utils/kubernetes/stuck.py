@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .diagnosis import is_abandoned
-from .names import WORKER_INDEX, label, seconds
+from .names import WORKER_INDEX, condition, containers, label, seconds
 from .readiness import alive, has_ended, incomplete, is_current, planned_pods
 from .workloads import role_of
 
@@ -61,8 +61,8 @@ def restarted(plan, pods):
     """
     found = set()
     for pod in pods:
-        statuses = (pod.get("status") or {}).get("containerStatuses") or []
-        if label(pod, WORKER_INDEX) and is_current(plan, pod) and any(item.get("restartCount") for item in statuses):
+        is_restarted = any(item.get("restartCount") for item in containers(pod))
+        if is_restarted and label(pod, WORKER_INDEX) and is_current(plan, pod):
             found.add("{}: {}{}".format(pod["metadata"]["name"], RESTARTED, pod["metadata"]["uid"]))
     return found
 
@@ -77,14 +77,13 @@ def crash_loops(seen):
 
 def _reasons(pod):
     status = pod.get("status") or {}
-    conditions = {item.get("type"): item for item in status.get("conditions") or []}
-    if status.get("phase") == "Pending" and not conditions and not pod["spec"].get("nodeName"):
+    if status.get("phase") == "Pending" and not status.get("conditions") and not pod["spec"].get("nodeName"):
         yield "no scheduler {}".format(pod["spec"].get("schedulerName", "")).rstrip() + " has looked at it", SLOW
-    if conditions.get("PodScheduled", {}).get("reason") == "Unschedulable":
+    if condition(pod, "PodScheduled").get("reason") == "Unschedulable":
         yield "Unschedulable", SLOW
-    if conditions.get("PodReadyToStartContainers", {}).get("status") == "False":
+    if condition(pod, "PodReadyToStartContainers").get("status") == "False":
         yield "no volumes or no network, see its events", SLOW
-    for container in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
+    for container in containers(pod, init=True):
         reason = ((container.get("state") or {}).get("waiting") or {}).get("reason")
         crashes = reason == "CrashLoopBackOff" and container.get("restartCount", 0) >= CRASHES
         if reason in STOPPED or crashes:

@@ -46,6 +46,19 @@ def natural(name: str) -> tuple[t.Any, ...]:
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name))
 
 
+def merged(base: t.Mapping[str, t.Any], over: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """``over`` on top of ``base``: mappings merge, a null removes a key, everything else is replaced."""
+    result = dict(base)
+    for key, value in over.items():
+        if isinstance(value, t.Mapping) and isinstance(result.get(key), t.Mapping):
+            result[key] = merged(result[key], value)
+        elif value is None:
+            result.pop(key, None)
+        else:
+            result[key] = value
+    return result
+
+
 @functools.lru_cache(maxsize=4096)
 def read_json(text: str) -> t.Any:
     """The value of a JSON text."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ...description.values import merged
 from ...description.variables import Description
 from ..deployment import Context
 from ..placement import Instance, Process
@@ -60,7 +61,7 @@ def kv_transfer_config(context: Context, instance: Instance, process: Process | 
     transfers = context.transfer_of(instance.pool)
     own = instance.pool.kv
     children = [
-        deep(
+        merged(
             _child(context, instance, transfer, process or instance.first),
             {"kv_connector_extra_config": own.get(transfer, {})},
         )
@@ -76,7 +77,7 @@ def kv_transfer_config(context: Context, instance: Instance, process: Process | 
             "kv_role": ROLE[instance.kind],
             "kv_connector_extra_config": extra,
         }
-    return _tidy(deep(config, {key: own[key] for key in own if key not in transfers}))
+    return _tidy(merged(config, {key: own[key] for key in own if key not in transfers}))
 
 
 def ec_transfer_config(context: Context, instance: Instance) -> dict[str, t.Any] | None:
@@ -101,19 +102,6 @@ def layer_partition(description: Description) -> str:
         return ""
     partition = prefill.env.get("VLLM_PP_LAYER_PARTITION", description.env.get("VLLM_PP_LAYER_PARTITION"))
     return "" if partition is None else str(partition)
-
-
-def deep(base: t.Mapping[str, t.Any], over: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """``over`` merged recursively over ``base``; a null removes a key."""
-    result = dict(base)
-    for key, value in over.items():
-        if isinstance(value, dict) and isinstance(result.get(key), dict):
-            result[key] = deep(result[key], value)
-        elif value is None:
-            result.pop(key, None)
-        else:
-            result[key] = value
-    return result
 
 
 def _tidy(config: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import typing as t
 
 from ....module_utils.kubernetes.names import SERVING_ENTRY
+from ...description.values import merged
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .forwarding import entries
-from .names import Manifest, manifest, merged
+from .names import Manifest, manifest
 
 
 def autoscaling_policies(context: Context, services: t.Sequence[Service]) -> list[Manifest]:

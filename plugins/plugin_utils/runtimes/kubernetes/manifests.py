@@ -14,7 +14,7 @@ from ...plan.service import Service, listed
 from .autoscaling import autoscaling_policies
 from .config_map import config_map, config_maps, template_of
 from .deployment import budgets, deployment, service_object
-from .forwarding import entries, headless
+from .forwarding import headless
 from .model_serving import model_serving
 from .monitoring import pod_monitors
 from .names import Manifest, object_name, secrets_name
@@ -93,5 +93,4 @@ def _role(context: Context, services: t.Sequence[Service], name: str, role: Mani
         "devices": len(pods[0].devices) if pods else 0,
         "image": template["spec"]["containers"][0]["image"] if template else "",
         "config_map": config_map(context, services, pods[0])["metadata"]["name"] if pods else "",
-        "entries": [service.address for service in entries(services) if service.kind == name],
     }

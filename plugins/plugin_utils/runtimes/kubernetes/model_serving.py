@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ...description.values import merged
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .config_map import template_of
-from .names import Manifest, manifest, merged
+from .names import Manifest, manifest
 from .pod import engine_template
 
 

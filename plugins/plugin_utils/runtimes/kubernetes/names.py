@@ -1,14 +1,14 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names, labels and merging, shared by all Kubernetes objects of a deployment."""
+"""Names and labels, shared by all Kubernetes objects of a deployment."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ....module_utils.kubernetes.kinds import KINDS
-from ....module_utils.kubernetes.names import COMPONENT, MANAGED_BY, MANAGER, PART_OF, SERVING_NAME, SERVING_ROLE
+from ....module_utils.kubernetes.names import COMPONENT, SERVING_NAME, SERVING_ROLE, own_labels
 from ....module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...plan.deployment import Context
 from ...plan.service import Service
@@ -28,7 +28,7 @@ def secrets_name(context: Context) -> str:
 
 def labels(context: Context, component: str) -> dict[str, str]:
     """Labels that identify the role's objects."""
-    return {COMPONENT: component, **own_labels(context)}
+    return {COMPONENT: component, **own_labels(context.description.deployment)}
 
 
 def role_labels(context: Context, role: str) -> dict[str, str]:
@@ -44,14 +44,9 @@ def engine_selector(context: Context) -> Manifest:
         return {"matchLabels": {SERVING_NAME: context.description.deployment}}
     roles = list(context.description.pools.present())
     return {
-        "matchLabels": own_labels(context),
+        "matchLabels": own_labels(context.description.deployment),
         "matchExpressions": [{"key": COMPONENT, "operator": "In", "values": roles}],
     }
-
-
-def own_labels(context: Context) -> dict[str, str]:
-    """Labels of everything that belongs to the deployment."""
-    return {MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
 
 
 def object_name(context: Context, component: str) -> str:
@@ -71,16 +66,3 @@ def manifest(context: Context, kind: str, component: str, name: str = "", **rest
         },
         **rest,
     }
-
-
-def merged(base: t.Any, patch: t.Any) -> t.Any:
-    """``base`` with the user's ``patch`` over it: mappings merge, ``null`` removes, everything else is replaced."""
-    if not isinstance(base, t.Mapping) or not isinstance(patch, t.Mapping):
-        return patch
-    result = dict(base)
-    for key in patch:
-        if patch[key] is None:
-            result.pop(key, None)
-        else:
-            result[key] = merged(base.get(key), patch[key])
-    return result

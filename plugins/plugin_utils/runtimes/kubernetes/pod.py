@@ -14,11 +14,12 @@ from ....module_utils.kubernetes.names import (
     SERVING_ROLE_ID,
 )
 from ...description.kubernetes import Mount
+from ...description.values import merged
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .config_map import config_map, part_name, paths
 from .liveness import liveness_probe
-from .names import Manifest, is_engine, labels, merged, role_labels, secrets_name
+from .names import Manifest, is_engine, labels, role_labels, secrets_name
 from .services import WORKSPACE
 
 EXECUTABLE = 0o755  # decimal 493 in JSON

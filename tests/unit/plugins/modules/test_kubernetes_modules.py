@@ -789,7 +789,7 @@ def test_the_time_that_a_pod_is_stuck_goes_on_in_the_next_slice(module):
     (seconds,) = done["stuck"].values()
     assert 5 < seconds < 20
     before = server.seconds
-    done = module(server, "deploy", broken, resume=True, stuck=done["stuck"], stuck_timeout=25)
+    done = module(server, "deploy", broken, resume=done["stuck"], stuck_timeout=25)
     assert done["failed"]
     assert server.seconds - before == 25 - seconds
 
@@ -1131,7 +1131,7 @@ def test_a_wait_can_be_gone_on_with(module):
     assert (done["waiting"], done["failed"]) == (True, False)
     assert "ModelServing/demo" in done["created"]
     before = len(server.written)
-    done = module(server, "deploy", resume=True)
+    done = module(server, "deploy", resume={})
     assert not done["waiting"]
     assert server.written[before:] == []
 
@@ -1582,7 +1582,7 @@ def test_the_next_slice_and_a_removal_outlast_a_restart_of_the_server_too(module
     server = Server()
     assert module(server, "deploy", pause=2)["waiting"]
     away(server, lambda method, path, dry: True)
-    done = module(server, "deploy", resume=True)
+    done = module(server, "deploy", resume={})
     assert not done["failed"], done["msg"]
     away(server, lambda method, path, dry: method == "delete")
     assert not module(server, "remove")["failed"]
@@ -2039,7 +2039,7 @@ def test_every_call_that_the_server_saw_is_in_the_role_of_the_guide(module, answ
         assert not module(server, "info", planned, query_services=True, logs_since=0)["failed"]
         assert not module(server, "verified", planned)["failed"]
         module(server, "verified", planned, state="read")
-        assert not module(server, "deploy", planned, pause=1, resume=True)["failed"]
+        assert not module(server, "deploy", planned, pause=1, resume={})["failed"]
         broken = copy.deepcopy(planned)
         for item in broken["objects"]:
             for *_unused, template, _count in workloads.templates(item):

@@ -277,7 +277,8 @@ def test_groups_multiply_instances_and_not_roles():
     assert spec["rolloutStrategy"] == {"type": "ServingGroupRollingUpdate"}, "all groups would lose a role at once"
     assert [item.text() for each in planned["objects"] for item in check_manifest(each)] == []
     assert roles(planned)["decode"]["replicas"] == 1
-    assert planned["kubernetes"]["roles"]["prefill"]["entries"] == ["prefill-0.pod", "prefill-1.pod"]
+    prefill = [item["address"] for item in planned["services"] if item["kind"] == "prefill"]
+    assert prefill == ["prefill-0.pod", "prefill-1.pod"]
     assert "/1/2" in scripts(planned)["router.sh"]
 
 
