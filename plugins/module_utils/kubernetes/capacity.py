@@ -11,7 +11,7 @@ from ..tools.finding import Finding
 from .names import COMPONENT, SERVING_ROLE, condition
 from .quantity import is_quantity, quantity
 from .readiness import alive, is_ready
-from .workloads import templates
+from .workloads import planned_templates
 
 
 def crd_version(crd):
@@ -127,8 +127,7 @@ def _unplaced(pods, free):
 def _apart(plan):
     """``{role: roles with which its pods share no node}``; a required anti-affinity holds in both directions."""
     found = {name: set() for name in plan["kubernetes"]["roles"]}
-    planned = [(role, template) for item in plan["objects"] for role, dummy, template, count in templates(item)]
-    for role, template in planned:
+    for role, _part, template, _count in planned_templates(plan):
         affinity = (template["spec"].get("affinity") or {}).get("podAntiAffinity") or {}
         for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or []:
             labels = (term.get("labelSelector") or {}).get("matchLabels") or {}
@@ -141,8 +140,7 @@ def _apart(plan):
 
 def _with_ports_of_the_node(plan):
     """Roles whose instances are in the network of their node: the scheduler puts no two with the same ports on one."""
-    found = [each for item in plan["objects"] for each in templates(item)]
-    return {role for role, dummy, template, count in found if template["spec"].get("hostNetwork")}
+    return {role for role, dummy, template, count in planned_templates(plan) if template["spec"].get("hostNetwork")}
 
 
 def _unschedulable(path, value, problem, fix):

@@ -30,12 +30,7 @@ class Cluster:
 
     def get(self, kind, name):
         """An object, or None if it, its kind or its namespace is not there."""
-        try:
-            return self._request("get", path_of(kind, self.namespace, name))
-        except Refused as error:
-            if error.code == 404:
-                return None
-            raise
+        return self._unless_missing("get", path_of(kind, self.namespace, name))
 
     def serves(self, kind):
         """Whether the server has a kind, by its discovery, which every user may read; None if this one may not."""
@@ -67,12 +62,8 @@ class Cluster:
             query["labelSelector"] = ",".join(f"{key}={labels[key]}" for key in sorted(labels))
         if fields:
             query["fieldSelector"] = fields
-        try:
-            items = self._request("get", path_of(kind, self.namespace), query).get("items") or []
-        except Refused as error:
-            if error.code == 404:
-                return []
-            raise
+        found = self._unless_missing("get", path_of(kind, self.namespace), query) or {}
+        items = found.get("items") or []
         return [dict(item, kind=kind, apiVersion=KINDS[kind][0]) for item in items]  # a list's items have neither
 
     def log(self, pod, container, previous):
@@ -128,11 +119,8 @@ class Cluster:
 
         In the foreground Kthena's controller would make the pods once more while the ModelServing goes.
         """
-        try:
-            self._write("delete", self._path(thing), {"propagationPolicy": "Background"}, None, dry)
-        except Refused as error:
-            if error.code != 404:
-                raise
+        query = {"propagationPolicy": "Background", **({"dryRun": "All"} if dry or self.check else {})}
+        self._unless_missing("delete", self._path(thing), query)
 
     def _path(self, thing):
         return path_of(thing["kind"], self.namespace, thing["metadata"]["name"])
@@ -140,9 +128,17 @@ class Cluster:
     def _write(self, method, path, query, body, dry, form="application/json"):
         if dry or self.check:
             query["dryRun"] = "All"
-        if method != "delete":
-            query["fieldValidation"] = "Strict"  # by default the server drops an unknown field of a new object
+        query["fieldValidation"] = "Strict"  # by default the server drops an unknown field of a new object
         return self._request(method, path, query, body, form)
+
+    def _unless_missing(self, *request):
+        """The answer; None if the server does not have what the path names."""
+        try:
+            return self._request(*request)
+        except Refused as error:
+            if error.code != 404:
+                raise
+            return None
 
     def _request(self, method, path, query=None, body=None, form="application/json"):
         begin, attempt = self.now(), 1

@@ -29,7 +29,7 @@ from .rights import missing_rights
 from .scheduler import scheduler_warnings
 from .state import State, deployed_pods, engines_of, pods_of, warnings_of
 from .stuck import RESTARTED, crash_loops, restarted, stuck, waiting
-from .workloads import is_autoscaled, role_of, scaled, templates
+from .workloads import is_autoscaled, planned_templates, role_of, scaled
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
 REPLACED = "Nothing was taken back, because another run has applied another plan meanwhile. Run site when it has ended."
@@ -299,7 +299,7 @@ class Deployment:
 
     def _prune(self):
         """Remove what is no longer planned, but no ConfigMap that a pod of another revision still needs."""
-        planned = {role for item in self.plan["objects"] for role, *dummy in templates(item)}
+        planned = {role for role, *dummy in planned_templates(self.plan)}
         running = [
             pod
             for pod in alive(deployed_pods(self.cluster, self.plan))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..tools.finding import Finding
 from .quantity import is_quantity, quantity
-from .workloads import templates
+from .workloads import planned_templates
 
 WHY = "The controller gets no more pods, reports no event, and the deployment waits until its timeout."
 FIX = "Raise the quota, or plan fewer or smaller instances."
@@ -61,8 +61,7 @@ def _lacking(quotas, needed, held):
 
 def planned(plan):
     """``{"requests.cpu": amount, "pods": number}`` of all planned pods."""
-    found = [planned for item in plan["objects"] for planned in templates(item)]
-    return total([(template["spec"], count) for dummy, part, template, count in found])
+    return total([(template["spec"], count) for dummy, part, template, count in planned_templates(plan)])
 
 
 def total(pods):

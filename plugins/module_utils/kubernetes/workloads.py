@@ -52,6 +52,11 @@ def templates(thing):
     return found
 
 
+def planned_templates(plan):
+    """The same of all objects of the plan."""
+    return [each for item in plan["objects"] for each in templates(item)]
+
+
 def is_autoscaled(plan):
     """Whether Kthena scales a role."""
     return any(role.get("autoscaled") for role in plan["kubernetes"]["roles"].values())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .loader import choice, documented, factory, mapping, number, typed
 
@@ -214,15 +214,8 @@ class Kubernetes:
     def of_role(self, role: str) -> PodSettings:
         """The settings of one role's pods, merged over those of all roles: keys of mappings are merged, values replaced."""
         own = self.pods.get(role, PodSettings())
-        return PodSettings(
-            requests={**self.requests, **own.requests},
-            limits={**self.limits, **own.limits},
-            node_selector={**self.node_selector, **own.node_selector},
-            labels={**self.labels, **own.labels},
-            annotations={**self.annotations, **own.annotations},
-            spec=own.spec,
-            container=own.container,
-        )
+        both = ("requests", "limits", "node_selector", "labels", "annotations")
+        return replace(own, **{name: {**getattr(self, name), **getattr(own, name)} for name in both})
 
     def model_root(self, model: str) -> str:
         """The directory of the node or claim with the model; empty if the model is downloaded by name."""

@@ -70,9 +70,7 @@ def _pool(description: Description, name: str, pool: Pool) -> Pool:
 
 
 def _pods(name: str, pool: Pool, node_devices: int) -> list[str]:
-    span = 1
-    if node_devices:
-        span = max(1, _span(pool, node_devices)[0])
+    span = max(1, _span(pool, node_devices)[0]) if node_devices else 1
     if span == 1:
         return [f"{name}-{number}" for number in range(pool.instances)]
     return [f"{name}-{number}-{position}" for number in range(pool.instances) for position in range(span)]

@@ -43,8 +43,9 @@ def engine_template(context: Context, services: t.Sequence[Service], service: Se
                 "ClusterFirstWithHostNet"  # to resolve cluster names: a worker's entry, the store's master
             )
     spec["terminationGracePeriodSeconds"] = service.stop.timeout
-    spec["containers"] = [merged(_container(context, services, service), own.container)]
-    spec["volumes"] = _volumes(context, script_volume(context, services, service))
+    mounts, volumes = _mounted(context, script_volume(context, services, service))
+    spec["containers"] = [merged(_container(context, services, service, mounts), own.container)]
+    spec["volumes"] = volumes
     spec.update(_scheduling(context, service, own.node_selector))
     mine = labels(context, service.kind) if settings.is_native else {}
     given = {"annotations": dict(own.annotations), "labels": {**own.labels, **mine}}
@@ -52,13 +53,13 @@ def engine_template(context: Context, services: t.Sequence[Service], service: Se
     return {**({"metadata": metadata} if metadata else {}), "spec": merged(spec, own.spec)}
 
 
-def _container(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
+def _container(context: Context, services: t.Sequence[Service], service: Service, mounts: list[Manifest]) -> Manifest:
     settings = context.description.kubernetes
     own = settings.of_role(service.kind)
     amount = {settings.resource: str(len(service.devices))} if service.devices else {}
     found = started(context, services, service, service.kind)
     found["resources"] = {"limits": {**own.limits, **amount}, "requests": {**own.requests, **amount}}
-    found["volumeMounts"] = [*_mounts(context), *found["volumeMounts"]]
+    found["volumeMounts"] = [*mounts, *found["volumeMounts"]]
     if service.health:
         found["ports"] = [{"containerPort": service.port("api").first, "name": "server"}]
         found["startupProbe"] = {**asked(service), "failureThreshold": -(-service.health.timeout // PROBE_PERIOD)}
@@ -120,53 +121,34 @@ def script_volume(context: Context, services: t.Sequence[Service], service: Serv
     return {"name": "config", "configMap": {"name": name, "defaultMode": EXECUTABLE}}
 
 
-def _mounts(context: Context) -> list[Manifest]:
+def _mounted(context: Context, scripts: Manifest) -> tuple[list[Manifest], list[Manifest]]:
+    """What an engine mounts besides its scripts, and the volumes of its pod with them."""
     settings = context.description.kubernetes
-    root = settings.model_root(context.description.model.path)
-    found = [{"name": "model", "mountPath": root}] if root else []
-    found.append({"name": "dshm", "mountPath": "/dev/shm"})
-    if settings.driver_mounts:
-        found += [{"name": name, "mountPath": path} for name, path in DRIVER_FILES]
-    for item in settings.mounts:
-        mount: Manifest = {"name": item.name, "mountPath": item.path}
-        if item.sub_path:
-            mount["subPath"] = item.sub_path
-        if item.read_only:
-            mount["readOnly"] = True
-        found.append(mount)
-    return found
+    root, claim = settings.model_root(context.description.model.path), settings.model_claim
+    model = [Mount("model", root, claim=claim, type="" if claim else "Directory")] if root else []
+    driver = [Mount(*item) for item in DRIVER_FILES] if settings.driver_mounts else []
+    memory = {"medium": "Memory", **({"sizeLimit": settings.shared_memory} if settings.shared_memory else {})}
+    shared = {"name": "dshm", "mountPath": "/dev/shm"}, {"name": "dshm", "emptyDir": memory}
+    mounts = [*map(_mount, model), shared[0], *map(_mount, driver), *map(_mount, settings.mounts)]
+    return mounts, [*map(_volume, model), shared[1], *map(_volume, driver), scripts, *map(_volume, settings.mounts)]
 
 
-def _volumes(context: Context, scripts: Manifest) -> list[Manifest]:
-    settings = context.description.kubernetes
-    root = settings.model_root(context.description.model.path)
-    found: list[Manifest] = []
-    if root and settings.model_claim:
-        found.append({"name": "model", "persistentVolumeClaim": {"claimName": settings.model_claim}})
-    elif root:
-        found.append({"name": "model", "hostPath": {"path": root, "type": "Directory"}})
-    memory = {"medium": "Memory"}
-    if settings.shared_memory:
-        memory["sizeLimit"] = settings.shared_memory
-    found.append({"name": "dshm", "emptyDir": memory})
-    if settings.driver_mounts:
-        found += [{"name": name, "hostPath": {"path": path}} for name, path in DRIVER_FILES]
-    found.append(scripts)
-    return found + [_volume(mount) for mount in settings.mounts]
+def _mount(item: Mount) -> Manifest:
+    given = {"subPath": item.sub_path, "readOnly": item.read_only}
+    return {"name": item.name, "mountPath": item.path, **{key: given[key] for key in given if given[key]}}
 
 
 def _volume(volume: Mount) -> Manifest:
-    if volume.claim:
-        return {"name": volume.name, "persistentVolumeClaim": {"claimName": volume.claim}}
-    if volume.config_map:
-        return {"name": volume.name, "configMap": {"name": volume.config_map}}
-    if volume.secret:
-        return {"name": volume.name, "secret": {"secretName": volume.secret}}
+    for kind, key, value in (
+        ("persistentVolumeClaim", "claimName", volume.claim),
+        ("configMap", "name", volume.config_map),
+        ("secret", "secretName", volume.secret),
+    ):
+        if value:
+            return {"name": volume.name, kind: {key: value}}
     if volume.memory:
         return {"name": volume.name, "emptyDir": {"medium": "Memory", "sizeLimit": volume.memory}}
-    source = {"path": volume.node_path}
-    if volume.type:
-        source["type"] = volume.type
+    source = {"path": volume.node_path, **({"type": volume.type} if volume.type else {})}
     return {"name": volume.name, "hostPath": source}
 
 

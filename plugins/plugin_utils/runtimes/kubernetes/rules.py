@@ -22,13 +22,14 @@ DURATION = re.compile(r"([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+")
 RULES = Rules()
 
 
-def rule(*words: str) -> t.Callable[[Check], Check]:
-    """Register a rule of engines in pods; on hosts it has no violations."""
+def rule(*words: str, router: str = "") -> t.Callable[[Check], Check]:
+    """Register a rule of engines in pods, or of a mode of their router; otherwise it has no violations."""
 
     def decorate(check: Check) -> Check:
         @functools.wraps(check)
         def in_pods(case: Case) -> t.Iterable[Finding]:
-            return check(case) if case.in_pods else ()
+            is_meant = router in ("", case.context.description.kubernetes.router.mode)
+            return check(case) if case.in_pods and is_meant else ()
 
         return RULES.rule(*words)(in_pods)
 
@@ -160,65 +161,68 @@ def autoscaled(case: Case) -> t.Iterator[Finding]:
     "K8S-ROUTER-PORT",
     "Remove inference_pools.<pool>.ports.api (the roles then go to different nodes), or use router.mode: deployment.",
     "ModelServer.spec.workloadPort of Kthena v1.0.0",
+    router="kthena_router",
 )
 def one_port(case: Case) -> t.Iterator[Finding]:
     """Pools behind kthena-router have different API ports.
 
     kthena-router uses one port for all roles, so it cannot reach pools with another port.
     """
-    if case.context.description.kubernetes.router.mode == "kthena_router":
-        pods = [service for service in case.services if service.health and is_pod(service.host)]
-        ports = {service.kind: service.port("api").first for service in pods}
-        if len(set(ports.values())) > 1:
-            listed = ", ".join(f"{kind} {ports[kind]}" for kind in sorted(ports))
-            yield Finding.at("inference_pools", listed, f"the pools have different API ports: {listed}")
+    pods = [service for service in case.services if service.health and is_pod(service.host)]
+    ports = {service.kind: service.port("api").first for service in pods}
+    if len(set(ports.values())) > 1:
+        listed = ", ".join(f"{kind} {ports[kind]}" for kind in sorted(ports))
+        yield Finding.at("inference_pools", listed, f"the pools have different API ports: {listed}")
 
 
 @rule(
     "K8S-ROUTER-RECOMPUTE",
     "Remove recompute_scheduler_enable, or use router.mode: deployment.",
     "source of kthena-router v1.0.0",
+    router="kthena_router",
 )
 def recompute(case: Case) -> t.Iterator[Finding]:
     """The recompute scheduler is enabled with kthena-router.
 
     kthena-router does not resend requests that decode returns for recomputation; answers are truncated.
     """
-    if case.context.description.kubernetes.router.mode != "kthena_router":
-        return
     for service in case.services:
         if any("recompute_scheduler_enable" in argument for argument in service.argv):
             problem = f"{service.name} has recompute_scheduler_enable, but the router is kthena-router"
             yield Finding.at(f"{service.name}.argv", "recompute_scheduler_enable", problem)
 
 
-@rule("K8S-ROUTER-TIMEOUT", "Set a number with a unit: 300s, 5m or 150ms.", "source of kthena-router v1.0.0")
+@rule(
+    "K8S-ROUTER-TIMEOUT",
+    "Set a number with a unit: 300s, 5m or 150ms.",
+    "source of kthena-router v1.0.0",
+    router="kthena_router",
+)
 def router_timeout(case: Case) -> t.Iterator[Finding]:
     """The timeout of kthena-router is not a duration.
 
     The server accepts the value, but kthena-router cannot decode it and then fails to read all ModelServers of the cluster.
     """
-    router = case.context.description.kubernetes.router
-    if router.mode == "kthena_router" and not DURATION.fullmatch(router.timeout):
-        problem = f"'{router.timeout}' is not a duration"
-        yield Finding.at("inference_kubernetes.router.timeout", router.timeout, problem)
+    timeout = case.context.description.kubernetes.router.timeout
+    if not DURATION.fullmatch(timeout):
+        yield Finding.at("inference_kubernetes.router.timeout", timeout, f"'{timeout}' is not a duration")
 
 
 @rule(
     "K8S-ROUTER-CONNECTOR",
     "Use inference_kv_transfer: mooncake, or router.mode: deployment.",
     "ModelServer.spec.kvConnector of Kthena v1.0.0",
+    router="kthena_router",
 )
 def connector(case: Case) -> t.Iterator[Finding]:
     """kthena-router does not support the connector.
 
     kthena-router does not support this connector's protocol between prefill and decode; every request fails.
     """
-    if case.context.description.kubernetes.router.mode == "kthena_router":
-        transfer = case.context.p2p
-        if transfer and transfer not in KTHENA_CONNECTORS:
-            problem = f"kthena-router does not support the {transfer} connector"
-            yield Finding.at("inference_kv_transfer", transfer, problem)
+    transfer = case.context.p2p
+    if transfer and transfer not in KTHENA_CONNECTORS:
+        problem = f"kthena-router does not support the {transfer} connector"
+        yield Finding.at("inference_kv_transfer", transfer, problem)
 
 
 @rule("K8S-ROUTER-IMAGE", "Set an image that contains the router.", "images of vLLM-Ascend")
