@@ -15,6 +15,7 @@ from .names import (
     SERVING_NAME,
     SERVING_ROLE,
     SERVING_ROLE_ID,
+    address,
     own_labels,
 )
 from .workloads import makes_engines, templates
@@ -64,12 +65,9 @@ def record(plan, data):
 
 
 def written(plan):
-    """``{"KIND/NAME": (kind, name)}`` of every object that is ever written for the plan."""
-    found = [(item["kind"], item["metadata"]["name"]) for item in plan["objects"]]
-    found.append(("ConfigMap", record_name(plan)))
-    if writes_secret(plan):
-        found.append(("Secret", plan["kubernetes"]["secrets"]["name"]))
-    return {f"{kind}/{name}": (kind, name) for kind, name in found}
+    """``KIND/NAME`` of every object that is ever written for the plan."""
+    found = [address(item) for item in plan["objects"]] + [f"ConfigMap/{record_name(plan)}"]
+    return found + ["Secret/{}".format(plan["kubernetes"]["secrets"]["name"])] * writes_secret(plan)
 
 
 def pods(plan):

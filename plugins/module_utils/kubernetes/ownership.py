@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..tools.finding import Finding
 from .kinds import OWN
-from .manifests import record_name, written
+from .manifests import written
 from .names import address, label, natural, own_labels
 
 
@@ -34,10 +34,7 @@ def stale(plan, live, keep=True):
     """
     kept = set()
     if keep:
-        kept = set(written(plan)) | {
-            f"ConfigMap/{record_name(plan)}",
-            "Secret/{}".format(plan["kubernetes"]["secrets"]["name"]),
-        }
+        kept = {*written(plan), "Secret/{}".format(plan["kubernetes"]["secrets"]["name"])}
     mine = [item for item in live if is_managed(plan, item) and address(item) not in kept and item["kind"] in OWN]
     mine = [item for item in mine if not {"ownerReferences", "deletionTimestamp"} & set(item["metadata"])]
     return sorted(mine, key=lambda item: (OWN.index(item["kind"]), natural(item["metadata"]["name"])))

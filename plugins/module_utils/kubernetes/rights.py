@@ -24,7 +24,7 @@ def lacking(cluster, kinds):
 
 def missing_rights(cluster, plan):
     """A finding with all rights that are missing to apply the plan, and the Role; empty if there are none."""
-    planned = {kind for kind, dummy in written(plan).values()}
+    planned = {place.split("/")[0] for place in written(plan)}
     owned = [kind for kind in OWN if kind in planned]
     found = lacking(cluster, dict({kind: OWNER for kind in owned if kind not in OPTIONAL}, Pod=("list",)))
     if not found:

@@ -50,11 +50,11 @@ class State:
         for kind in OWN:
             for thing in self._unless_hidden(kind, cluster.list, kind, own_labels(plan["deployment"])) or []:
                 self.live[address(thing)] = thing
-        for place, (kind, name) in written(plan).items():
-            if place not in self.live and kind not in self.absent:
-                thing = cluster.get(kind, name)
-                if thing:
-                    self.live[place] = thing
+        for place in written(plan):
+            kind, dummy, name = place.partition("/")
+            thing = None if place in self.live or kind in self.absent else cluster.get(kind, name)
+            if thing:
+                self.live[place] = thing
 
     def count_devices(self, cluster, resource):
         """Read what pods of others hold of the nodes' devices; None if the user may not read it."""
@@ -99,9 +99,8 @@ def pods_of(cluster, plan):
 
 def engines_of(cluster, plan):
     """``{"KIND/NAME": object}`` of what makes the engines' pods; None where there is none."""
-    planned = engine_objects(plan)
-    found = {place: cluster.get(*planned[place]) for place in planned}
-    return {place: dict(found[place], kind=planned[place][0]) if found[place] else None for place in found}
+    found = {place: cluster.get(*place.split("/")) for place in engine_objects(plan)}
+    return {place: dict(found[place], kind=place.split("/")[0]) if found[place] else None for place in found}
 
 
 def warnings_of(cluster):

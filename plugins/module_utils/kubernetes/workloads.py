@@ -15,6 +15,7 @@ from .names import (
     SERVING_ROLE,
     SERVING_ROLE_ID,
     WORKER_INDEX,
+    address,
     label,
     natural,
 )
@@ -29,9 +30,8 @@ def makes_engines(plan, thing):
 
 
 def engine_objects(plan):
-    """``{"KIND/NAME": (kind, name)}`` of the plan's objects that make pods of engines."""
-    found = [(item["kind"], item["metadata"]["name"]) for item in plan["objects"] if makes_engines(plan, item)]
-    return {f"{kind}/{name}": (kind, name) for kind, name in found}
+    """``KIND/NAME`` of the plan's objects that make pods of engines."""
+    return [address(item) for item in plan["objects"] if makes_engines(plan, item)]
 
 
 def templates(thing):
