@@ -113,3 +113,24 @@ MOMENTS = {
 def test_what_records_leave_out_is_given(file):
     """The records of rehearsals have no argument that differs for each run."""
     assert (ROLES.parent / file).read_text(encoding="utf-8").count(MOMENTS[file]) == 1
+
+
+def included(items):
+    """The variables with which tasks include the role system_packages."""
+    for item in items:
+        for verb in ("ansible.builtin.include_role", "ansible.builtin.import_role"):
+            role = item.get(verb, {})
+            if role.get("name") == "ascend.inference.system_packages" and "tasks_from" not in role:
+                yield item.get("vars", {})
+        for part in ("tasks", "block", "rescue", "always"):
+            yield from included(item.get(part) or [])
+
+
+def test_who_installs_packages_says_what_they_are_for():
+    """Where they cannot be installed, the message says what needs them."""
+    found, silent = 0, []
+    for path in sorted([*ROLES.glob("*/tasks/**/*.yml"), *(ROLES.parent / "playbooks").rglob("*.yml")]):
+        for given in included(yaml.safe_load(path.read_text(encoding="utf-8")) or []):
+            found += 1
+            silent += [] if given.get("system_packages_purpose") else [str(path.relative_to(ROLES.parent))]
+    assert silent == [] and found > 5
