@@ -56,6 +56,40 @@ def test_unreadable_files_are_named_with_owner_and_mode(model):
 
 
 @as_root
+@pytest.mark.parametrize(
+    ("name", "target", "named"),
+    [("open.bin", "", True), (".cache.lock", "", False), ("dangling.bin", "nowhere/at-all", False)],
+)
+def test_what_the_services_do_not_read_is_no_problem(model, name, target, named):
+    """Files that begin with a dot, and links to what does not exist: loading the model says the latter."""
+    if target:
+        (model / name).symlink_to(model / target)
+    else:
+        (model / name).write_text("")
+        (model / name).chmod(0o600)
+    assert bool(problems("nobody", model)["models"][str(model)]) is named
+
+
+@as_root
+@pytest.mark.parametrize(("files", "more"), [(5, []), (6, ["1 more files"])])
+def test_only_files_that_are_not_named_are_counted(model, files, more):
+    for number in range(files):
+        (model / f"c{number}.bin").write_text("")
+        (model / f"c{number}.bin").chmod(0o600)
+    found = problems("nobody", model)["models"][str(model)]
+    assert len(found[:5]) == 5 and found[5:] == more
+
+
+@as_root
+def test_the_user_itself_needs_no_other_identity(model, monkeypatch):
+    """The connected user, who is not root, is the services' user: a process that is not root cannot set its groups."""
+    monkeypatch.setattr(access_module, "_identity", lambda user, group: (4242, 4242, []))
+    monkeypatch.setattr(access_module.os, "geteuid", lambda: 4242)
+    (model / "b.safetensors").chmod(0o600)
+    assert problems("me", model)["models"] == {str(model): []}, "this process can read it"
+
+
+@as_root
 def test_a_closed_parent_is_named_once(model):
     model.parent.chmod(0o700)
     found = problems("nobody", model)

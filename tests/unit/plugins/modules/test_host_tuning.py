@@ -30,6 +30,7 @@ START = {
     "etc/systemd/system/foreign.service": "[Unit]\n",
 }
 UNIT = "etc/systemd/system/ascend-inference-tuning.service"
+OWN = "/etc/systemd/system/inference-prefill-0.service.d/50-ascend-inference-tuning.conf"
 RECORD = "var/lib/ascend-inference/tuning.json"
 MARK = "var/lib/ascend-inference/.ascend-inference-made"
 
@@ -103,8 +104,26 @@ def test_what_others_changed_since_is_not_set_back(tune, root):
     tune(sysctl=SYSCTL)
     (root / "proc/sys/vm/swappiness").write_text("30\n")
     back = tune()
-    assert "changed by others to '30'" in back["warnings"][0]
+    assert back["warnings"] == ["/proc/sys/vm/swappiness was changed by others to '30' since, so it is not set back"]
     assert content(root) == dict(START, **{"proc/sys/vm/swappiness": "30\n"})
+
+
+@pytest.mark.parametrize("text", ["60", "60 \n", "4096\t87380 \n"])
+def test_old_values_keep_their_blanks(tune, root, text):
+    (root / "proc/sys/vm/swappiness").write_text(text)
+    tune(sysctl={"vm.swappiness": "1"})
+    assert not tune()["failed"] and (root / "proc/sys/vm/swappiness").read_text() == text
+
+
+@pytest.mark.parametrize("path", ["proc/sys/vm/swappiness", OWN[1:], UNIT])
+def test_check_mode_sees_all_that_others_changed_since(tune, root, path):
+    """Nothing else is to do: the record is as wanted, and so is what is not changed here."""
+    wanted = {"sysctl": SYSCTL, "files": {OWN: "[Service]\nCPUAffinity=4-79\n"}}
+    tune(**wanted)
+    assert not tune(check=True, **wanted)["changed"]
+    (root / path).write_text("7\n")
+    assert tune(check=True, **wanted)["changed"] and (root / path).read_text() == "7\n"
+    assert tune(**wanted)["changed"] and not tune(check=True, **wanted)["changed"]
 
 
 def test_a_host_without_the_files_is_left_as_it_is(tune, root):
@@ -292,7 +311,6 @@ def test_a_unit_that_cannot_be_written_changes_no_setting(tune, root, monkeypatc
 NPUS = {"0000:c1:00.0": (812, 813), "0000:01:00.0": (900, 901)}
 PAGES = "sys/kernel/mm/transparent_hugepage"
 DROP_IN = "/etc/systemd/system/irqbalance.service.d/50-ascend-inference-tuning.conf"
-OWN = "/etc/systemd/system/inference-prefill-0.service.d/50-ascend-inference-tuning.conf"
 LATENCY = {
     "sysctl": dict(SYSCTL, **{"vm.nr_hugepages": "1024"}),
     "sysfs": dict(
