@@ -38,6 +38,7 @@ def test_services_of_this_host_are_taken_and_the_own_deployment_is_not(tmp_path)
     [
         "",
         "[]",
+        "{}",
         "null",
         "{",
         "[" * 100000,
@@ -45,13 +46,22 @@ def test_services_of_this_host_are_taken_and_the_own_deployment_is_not(tmp_path)
         '{"services": [[]]}',
         '{"services": [], "question": 1}',
         json.dumps({"services": [dict(SERVICE, devices=["0"])]}),
-        json.dumps({"services": [dict(SERVICE, devices=[10**9])]}),
+        json.dumps({"services": [dict(SERVICE, devices=[65536])]}),
+        json.dumps({"services": [dict(SERVICE, devices=[-1])]}),
+        json.dumps({"services": [dict(SERVICE, devices=[True])]}),
+        json.dumps({"services": [dict(SERVICE, ports=[{"first": 1}])]}),
         json.dumps({"services": [dict(SERVICE, ports=[{"first": 1, "count": 10**9}])]}),
     ],
 )
 def test_a_plan_that_is_none_is_left_out(tmp_path, text):
     stored(tmp_path, "other", text)
     assert neighbours(f"{tmp_path}/own") == []
+
+
+def test_a_host_full_of_plans_costs_no_more_than_64(tmp_path):
+    for number in range(65):
+        stored(tmp_path, f"d{number:02}", {"services": [dict(SERVICE, devices=[0, 65535])]})
+    assert [item["deployment"] for item in neighbours(f"{tmp_path}/own")] == [f"d{number:02}" for number in range(64)]
 
 
 @pytest.mark.parametrize("kind", ["pipe", "endless", "link"])

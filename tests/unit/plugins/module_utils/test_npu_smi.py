@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import gather
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import devices, gather
 from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import queries as npu_smi
 from ansible_collections.ascend.inference.plugins.module_utils.tools.errors import ToolError
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import ParseError
@@ -323,3 +323,33 @@ def test_a_query_that_hangs_costs_the_time_of_two_chips_and_not_of_all(silent, a
     unknown = 6 - len(set(asked) - silent)
     more = f" (and {unknown - 1} more)" if unknown > 1 else ""
     assert result["warnings"] == ([f"ecc: chip {min(silent)} is silent{more}"] if silent else [])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "rows", "found"),
+    [
+        ([9, 8], [], [8, 9]),
+        ([], [(0, 4), (0, 5)], [4, 5]),
+        ([], [(1, None), (0, None)], [0, 1]),  # an A2
+        ([], [(0, 4), (1, None)], None),  # a lost chip: its NPU's id would name another device
+        ([], [(None, None)], None),
+    ],
+)
+def test_devices_of_a_host_come_from_dev_or_else_from_one_column_of_the_table(
+    monkeypatch, tmp_path, nodes, rows, found
+):
+    named = []
+    table = {"npus": [{"npu_id": npu, "device_id": device} for npu, device in rows]}
+    monkeypatch.setattr(devices, "davinci_devices", lambda: sorted(nodes))
+    monkeypatch.setattr(devices, "find_executable", lambda name, given: named.append((name, given)) or "npu-smi")
+    monkeypatch.setattr(devices, "answer", lambda tool, arguments, parse: (table, []))
+    beside = tmp_path / "npu-smi"
+    hccn_tool = devices.Tool(str(tmp_path / "hccn_tool"), 7)
+    if found is None:
+        with pytest.raises(ToolError, match="chips without an id"):
+            devices.find_devices(hccn_tool)
+        return
+    assert devices.find_devices(hccn_tool) == found
+    beside.write_text("")
+    assert devices.find_devices(hccn_tool) == found
+    assert named == ([] if nodes else [("npu-smi", None), ("npu-smi", str(beside))])

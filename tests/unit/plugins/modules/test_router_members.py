@@ -13,9 +13,10 @@ from urllib.parse import unquote
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.router import use
-from ansible_collections.ascend.inference.plugins.module_utils.router.base import Member
+from ansible_collections.ascend.inference.plugins.module_utils.router.base import Member, MembersProblem
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import spellings, usual
 from ansible_collections.ascend.inference.plugins.module_utils.router.members import answers
+from ansible_collections.ascend.inference.plugins.module_utils.router.workers import Workers
 
 P1, D1, D2 = "http://127.0.0.9:7100", "http://127.0.0.9:7300", "http://127.0.0.9:7340"
 ONE_EACH = [{"kind": "prefill", "url": P1}, {"kind": "decode", "url": D1}]
@@ -412,3 +413,28 @@ def test_an_engine_that_is_not_used_is_away_again(members, router, away, monkeyp
     monkeypatch.setattr(use, "_finished", lambda found: 0.0)
     found = members("workers", SECOND, away=str(path), use_timeout=1)
     assert found["failed"] and listed() == [D2]
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "reason"),
+    [
+        (200, {"workers": []}, ""),
+        (200, {"workers": {}}, "workers"),
+        (200, {"workers": None, "message": "starting"}, "starting"),
+        (200, {"workers": ["http://x"]}, "http://x"),
+        (503, {"workers": [], "error": "no policy", "message": "other"}, "HTTP 503, no policy. Fix:"),
+    ],
+)
+def test_only_a_list_of_workers_is_one(monkeypatch, status, answer, reason):
+    monkeypatch.setattr(Workers, "request", lambda self, *unused: (status, answer))
+    if not reason:
+        assert Workers("http://r:1").read() == []
+        return
+    with pytest.raises(MembersProblem, match="the router at http://r:1 refused to list its workers") as told:
+        Workers("http://r:1").read()
+    assert reason in str(told.value)
+
+
+def test_a_pool_that_the_router_does_not_know_is_named():
+    with pytest.raises(MembersProblem, match="has no workers for the pool encode"):
+        Workers("http://r:1").add(Member("encode", P1))

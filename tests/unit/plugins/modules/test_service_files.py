@@ -100,6 +100,15 @@ def test_what_others_changed_is_saved_and_what_we_wrote_is_not(base):
     assert stat.S_IMODE(os.stat(saved).st_mode) == 0o600
 
 
+def test_what_others_set_back_to_an_earlier_text_is_saved_too(base):
+    """Only an interrupted call leaves the text of before; after a whole one it is somebody's decision."""
+    for text in ("one\n", "two\n"):
+        call(base, **sample(base, text))
+    (base / "services/engine-0/run.sh").write_text("one\n")
+    saved = call(base, **sample(base, "two\n"))["files"][0]["backup"]
+    assert saved and pathlib.Path(saved).read_text() == "one\n"
+
+
 def test_a_wrong_mode_is_repaired_without_a_backup(base):
     call(base, **sample(base))
     script = base / "services/engine-0/run.sh"
