@@ -12,13 +12,19 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.plugins.module_utils.verify import (
     access,
+    chat,
     entry,
+    limits,
+    load,
     logs,
     pairs,
+    ready,
     records,
+    texts,
     verdict,
 )
 from ansible_collections.ascend.inference.plugins.module_utils.verify import probe as probe_module
+from ansible_collections.ascend.inference.plugins.module_utils.verify.agreement import Agreement
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
 from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
 from ansible_collections.ascend.inference.plugins.module_utils.verify.metrics import Served
@@ -358,3 +364,141 @@ def test_times_of_a_report(report, text):
 def test_retries_and_changes_are_said(report, lines):
     assert records._repeated(report) == lines
     assert (records.milliseconds(None), records.milliseconds(0.0), records.milliseconds(0.01236)) == (None, 0.0, 12.4)
+
+
+@pytest.mark.parametrize(
+    ("answer", "known", "status", "fault", "warnings"),
+    [
+        (Answer("", "", 200, "text"), ["empty_200"], "failed", "not_refused", 0),
+        (Answer("cut", "ended early", 200, "text"), [], "failed", "not_refused", 0),
+        (Answer("http_error", "", 400), [], "passed", "", 0),
+        (Answer("http_error", "", 499), [], "passed", "", 0),
+        (Answer("http_error", "", 500), [], "passed", "", 1),
+        (Answer("http_error", "", 399), [], "failed", "silent_overflow", 0),
+        (Answer("timeout", "", 500), [], "failed", "silent_overflow", 0),
+        (Answer("empty", "", 200), ["empty_200"], "passed", "", 1),
+        (Answer("empty", "", 200), [], "failed", "silent_overflow", 0),
+    ],
+    ids=str,
+)
+def test_a_prompt_that_is_too_long_is_refused_as_such(answer, known, status, fault, warnings):
+    release = types.SimpleNamespace(known_limits=known, name="made-up")
+    probe = types.SimpleNamespace(
+        plan=types.SimpleNamespace(release=release),
+        max_model_len=64,
+        entry=None,
+        complete=lambda *_arguments: answer,
+        hide=str,
+        warnings=[],
+    )
+    (record,) = limits.check_negative(probe)
+    assert (record["status"], len(probe.warnings)) == (status, warnings)
+    assert record["finding"].get("id", "") == ("VERIFY-" + fault.upper().replace("_", "-") if fault else "")
+
+
+@pytest.mark.parametrize(
+    ("block", "least", "most", "status"),
+    [
+        (128, 0, 272, "failed"),
+        (128, 0, 273, "passed"),
+        (128, 300, 315, "failed"),
+        (128, 300, 316, "passed"),
+        (128, 0, 0, "passed"),
+    ],
+)
+def test_an_engine_has_room_for_two_blocks_and_an_answer(monkeypatch, block, least, most, status):
+    """257 tokens are more than two blocks of 128; with an answer of 16 that makes 273. 0: no engine says how much it accepts."""
+    monkeypatch.setattr(ready, "_unfit", lambda *_arguments: None)
+    plan = types.SimpleNamespace(block_size=block, min_prompt_tokens=least, max_tokens=16, engines=[1], model="m")
+    probe = types.SimpleNamespace(plan=plan, max_model_len=most, words_for=int, shortest="decode-0")
+    (record,) = ready.check_engines(probe)
+    assert record["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("equal", "different", "difference", "differs"),
+    [(90, 10, 0.2, False), (89, 11, 0.2, True), (90, 10, 0.21, True), (100, 0, 0.21, True), (0, 0, 0.0, False)],
+)
+def test_texts_differ_by_tokens_or_by_their_probabilities(equal, different, difference, differs):
+    probe = types.SimpleNamespace(plan=types.SimpleNamespace(agreement=90, logprob_difference=0.2))
+    assert texts._differs(probe, Agreement(equal, 0, different, difference)) is differs
+
+
+@pytest.mark.parametrize(
+    ("status", "problem", "outcome", "remarks"),
+    [
+        (400, "http_error", "passed", 1),
+        (404, "http_error", "passed", 1),
+        (500, "http_error", "failed", 0),
+        (400, "cut", "failed", 0),
+    ],
+)
+def test_only_an_engine_that_refuses_chats_has_no_template(status, problem, outcome, remarks):
+    """Other faults of its own answer are failures: the entry's answers were compared with nothing."""
+    remarked, engine = [], types.SimpleNamespace(name="decode-0")
+
+    def answer(target, *_arguments, **_more):
+        return Answer(problem, "no template", status) if target is engine else Answer("", "", 200, "text")
+
+    probe = types.SimpleNamespace(
+        plan=types.SimpleNamespace(store=False, compared_tokens=8),
+        entry="entry",
+        served_by=None,
+        new_prompt=lambda: "a prompt",
+        chat=answer,
+        reference_engine=lambda served: engine,
+        target=lambda found: found,
+        hide=str,
+        remark=lambda *given: remarked.append(given),
+    )
+    assert {record["status"] for record in chat.check_chat(probe)} == {outcome} and len(remarked) == remarks
+
+
+@pytest.mark.parametrize(
+    ("roles", "requests", "unread", "enough"),
+    [
+        ({"decode": ["d"], "prefill": ["p"]}, {"d": 2, "p": 0}, [], True),
+        ({"decode": ["d"], "prefill": ["p"]}, {"d": 1, "p": 2}, [], False),
+        ({"decode": ["d"], "prefill": ["p"]}, {"d": 1, "p": 2}, ["p"], True),
+        ({"decode": ["d", "e"]}, {"d": 1}, [], False),
+        ({"decode": ["d", "e"]}, {"d": 1, "e": 1}, [], True),
+        ({"colocated": ["c"]}, {"c": 2}, [], True),
+        ({"colocated": ["c"]}, {"c": 1}, [], False),
+    ],
+)
+def test_counters_are_read_until_the_engines_that_finish_requests_have_counted(
+    monkeypatch, roles, requests, unread, enough
+):
+    made = {role: [types.SimpleNamespace(name=name) for name in names] for role, names in roles.items()}
+    plan = types.SimpleNamespace(role=lambda kind: made.get(kind, []))
+    window = types.SimpleNamespace(
+        engines={name: types.SimpleNamespace(requests=number) for name, number in requests.items()}, unread=unread
+    )
+    asked = []
+    probe = types.SimpleNamespace(plan=plan, settle=lambda read, done: asked.append(done(window)))
+    entry.window_after(probe, None, [Answer("", "", 200, prompt_tokens=10)] * 2)
+    load._window(probe, None, [Answer("", "", 200, prompt_tokens=10)] * 2)
+    assert asked == [enough] * 2
+
+
+@pytest.mark.parametrize(
+    ("computed", "partial", "foreign", "lost"),
+    [
+        (130, False, 0, ""),  # one token of each prompt, and less than a block
+        (131, False, 0, "about 1 transfers"),  # counted by the shortest prompt: no fewer than were lost
+        (402, False, 0, "about 2 transfers"),
+        (402, False, 1, ""),  # whose tokens these are cannot be known
+        (402, True, 0, "about 1 transfers"),
+        (None, False, 0, ""),
+    ],
+)
+def test_lost_transfers_of_a_burst_are_counted(monkeypatch, computed, partial, foreign, lost):
+    answers = [Answer("", "", 200, prompt_tokens=tokens) for tokens in (200, 400, 600)]
+    found = types.SimpleNamespace(problem=None, evidence={"local_compute": computed})
+    monkeypatch.setattr(load, "judge", lambda *_arguments: found)
+    probe = types.SimpleNamespace(
+        plan=types.SimpleNamespace(disaggregated=True, block_size=128), partial_blocks=partial
+    )
+    window = types.SimpleNamespace(finished=lambda plan, role: len(answers) + foreign)
+    problem, dummy = load._lost(probe, window, answers)
+    assert (lost in problem.text and problem.fault == "recomputed") if lost else problem is None
