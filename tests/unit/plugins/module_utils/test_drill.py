@@ -15,7 +15,7 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.drill import fault, load, others, processes
+from ansible_collections.ascend.inference.plugins.module_utils.drill import etcd, fault, load, others, processes
 from ansible_collections.ascend.inference.plugins.module_utils.drill.compare import chosen, compare
 from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import figures, quantile, timeline
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
@@ -438,3 +438,58 @@ def test_who_uses_an_engine(monkeypatch, before, after, text):
     monkeypatch.setattr(others, "ask", lambda target, path, timeout: left.pop(0))
     found = others.users([{"name": "e", "url": "http://x"}], "k", 3.0, slept.append)
     assert found == ([text] if text else []) and slept == [3.0]
+
+
+GOOD, LEADS = json.dumps({"health": "true"}), "etcd_server_is_leader 1\n"
+
+
+@pytest.mark.parametrize(
+    ("health", "metrics", "state_of_it"),
+    [
+        ((200, GOOD), (200, LEADS), "leads"),
+        ((200, json.dumps({"health": True})), (200, LEADS), "leads"),
+        ((200, GOOD), (200, "etcd_server_is_leader 0\n"), "follows"),
+        ((200, GOOD), (200, ""), "follows"),
+        ((200, json.dumps({"health": "false"})), (200, LEADS), ""),
+        ((200, "[]"), (200, LEADS), ""),
+        ((200, "no JSON"), (200, LEADS), ""),
+        ((503, GOOD), (200, LEADS), ""),
+        ((200, GOOD), (404, LEADS), ""),
+        ((0, GOOD), (0, LEADS), ""),
+    ],
+)
+def test_a_member_of_etcd_serves_if_it_is_healthy_and_says_who_leads(health, metrics, state_of_it):
+    def get(target, path, _payload, _timeout):
+        status, body = {"/health": health, "/metrics": metrics}[path]
+        return Reply(status or 200, body, 0.0, "" if status else "cut")
+
+    seen = etcd.look({"a": "http://a"}, get)
+    assert (seen.leader, seen.serving) == ("a" if state_of_it == "leads" else "", ("a",) if state_of_it else ())
+
+
+@pytest.mark.parametrize(
+    ("members", "serving", "left"),
+    [(3, "abc", None), (3, "ab", 1), (2, "ab", 1), (5, "abcd", None), (5, "abc", 2), (1, "a", 0)],
+)
+def test_without_the_leader_a_majority_of_all_members_is_left(members, serving, left):
+    """``left``: how many, if those are too few."""
+    urls = {name: "http://" + name for name in "abcde"[:members]}
+    told = etcd.without_majority(urls, etcd.Seen("a", serving=tuple(serving)))
+    assert (
+        (f"without it {left} would be left; a majority is {members // 2 + 1}" in told) if left is not None else not told
+    )
+
+
+@pytest.mark.parametrize(("number", "again"), [(signal.SIGSTOP, [signal.SIGCONT]), (signal.SIGKILL, [])])
+def test_processes_that_were_reached_before_a_foreign_one_run_again(monkeypatch, number, again):
+    sent = []
+
+    def send(_processes, asked):
+        sent.append(asked)
+        if asked != signal.SIGCONT:
+            raise PermissionError("process 7")
+
+    monkeypatch.setattr(fault, "send", send)
+    with pytest.raises(fault.FaultError, match="process 7: the processes belong to another user"):
+        fault._signal([], number)
+    assert sent == [number, *again]

@@ -128,3 +128,11 @@ def test_no_record_reaches_the_first_process_or_one_with_a_reused_id(base, monke
         folder.write(journal.LEFT, {"action": "pause", "services": {"decode-0": rows}})
     assert "1 of their processes" in left.resume(str(base))
     assert [item.pid for item in sent] == [2]
+
+
+@pytest.mark.parametrize(("services", "named"), [({"b": [], "a": []}, "a, b"), ({}, "services"), (7, "services")])
+def test_the_sentence_about_a_drill_names_its_services(base, services, named):
+    with journal.Folder(str(base)) as folder:
+        folder.write(journal.LEFT, {"action": "kill", "services": services})
+    assert left.resume(str(base)).startswith(f"A drill that hit {named} was interrupted here; they had been killed. ")
+    assert left.resume(str(base)) == "" and not record(base)

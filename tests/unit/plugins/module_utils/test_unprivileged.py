@@ -75,3 +75,24 @@ def test_the_folder_goes_also_if_folders_are_nested_deeper_than_python_can_go(wo
     os.close(folder)
     worker.__exit__()
     assert not os.path.exists(worker.folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"wheel!!!"])
+def test_a_file_that_is_just_not_too_large_is_taken(worker, monkeypatch, content):
+    monkeypatch.setattr(unprivileged, "MOST", 8)
+    assert worker.read(put(worker, WHEEL, content)) == content
+    with pytest.raises(unprivileged.Refused, match="has more than 8 bytes"):
+        worker.read(put(worker, WHEEL, b"wheel!!!!"))
+
+
+def test_a_build_has_nothing_of_root(worker):
+    """Neither groups, nor a way back, nor a place where root keeps something."""
+    argv = worker.command(["build", "--no-clear-groups"])
+    own, build = argv[: argv.index("--")], argv[argv.index("--") + 1 :]
+    numbers = [str(worker.user.pw_uid), str(worker.user.pw_gid)]
+    assert build == ["build", "--no-clear-groups"] and {"--clear-groups", "--no-new-privs"} < set(own)
+    assert [own[own.index(option) + 1] for option in ("--reuid", "--regid")] == numbers
+    found = worker.environment({"HOME": "/root", "XDG_CACHE_HOME": "/root/.cache", "PATH": "/bin", "USER": "root"})
+    places = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "UV_CACHE_DIR", "PIP_CACHE_DIR")
+    assert all(found[name].startswith(worker.folder) for name in places)
+    assert (found["USER"], found["LOGNAME"], found["PATH"]) == (worker.user.pw_name, worker.user.pw_name, "/bin")

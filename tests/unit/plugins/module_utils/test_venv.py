@@ -389,6 +389,7 @@ HASH = "--hash=sha256:" + "a" * 64
         (f"a==1 {HASH}\n", True),
         (f"a==1 {HASH}\n    {HASH}\nb==1\n", False),
         (f"# a\n--index-url x\na==1 {HASH}\n", True),
+        (f"# a\n\na==1 {HASH}\n \n", True),
     ],
 )
 def test_whether_each_package_of_a_lock_has_a_hash(text, hashed):

@@ -10,6 +10,7 @@ import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.probe import answer, watchdog
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.plugins.modules import engine_watchdog
 
 NOW = 100000.0
@@ -300,3 +301,18 @@ def test_one_action_of_a_time_is_kept_and_a_missing_folder_is_said(tmp_path):
     assert watchdog.actions_of(str(tmp_path / "none")) == []
     with pytest.raises(OSError, match="No such file"):
         watchdog.note(str(tmp_path / "none"), {"at": 1})
+
+
+@pytest.mark.parametrize(
+    ("answers", "timeout", "left", "asked"),
+    [([""], 0, "", 1), (["one", ""], 60, "", 2), (["one", "two", ""], 60, "", 3), (["one", "two"], 0, "one", 1)],
+)
+def test_a_proof_is_waited_for_until_the_end_of_its_time(monkeypatch, answers, timeout, left, asked):
+    given, urls = iter(answers), []
+    monkeypatch.setattr(engine_watchdog, "PAUSE", 0.001)
+    monkeypatch.setattr(engine_watchdog, "proven", lambda *_arguments: next(given))
+    monkeypatch.setattr(
+        engine_watchdog, "ask", lambda target, path, **_more: urls.append(path) or Reply(200, "", 0.0, "")
+    )
+    params = {"timeout": timeout, "url": "http://x", "engines": {}, "proves": "decode-0"}
+    assert engine_watchdog.waited(params) == left and urls == ["/metrics"] * asked

@@ -181,6 +181,7 @@ def test_one_file_of_the_distribution_is_taken(tmp_path, code, member, sha256, w
         assert (
             argv[:5] == ["python3", "-m", "pip", "download", "--quiet"] and argv[-1] == "p==1" and "--no-deps" in argv
         )
+        assert argv[argv.index("--no-binary") + 1] == "p", "a wheel would run no build, and has other files"
         assert os.path.exists(os.path.join(env["PYTHONPATH"], "setuptools", "build_meta.py"))
         if code is not None:
             with tarfile.open(os.path.join(folder, "p-1.tar.gz"), "w:gz") as opened:
