@@ -11,7 +11,7 @@ import re
 import threading
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.collector import metrics, program, proxies
+from ansible_collections.ascend.inference.plugins.module_utils.collector import metrics, program, proxies, textfile
 from ansible_collections.ascend.inference.tests.simulator import ascend_cluster
 
 
@@ -247,3 +247,13 @@ def test_counters_of_a_log_have_its_service_and_whether_it_was_read():
         ("inference_log_last_run_timestamp_seconds", labels, 9.0),
     ]
     assert [value for name, labels, value in found if name == "inference_log_read"] == [1, 0]
+
+
+def test_the_exporter_can_read_the_file_and_a_failure_leaves_none(tmp_path):
+    folder = tmp_path / "textfiles"
+    textfile.write(str(folder), "a.prom", "x 1\n")
+    assert (folder / "a.prom").stat().st_mode & 0o777 == 0o644 and (folder / "a.prom").read_text() == "x 1\n"
+    (folder / "b.prom").mkdir()
+    with pytest.raises(OSError):
+        textfile.write(str(folder), "b.prom", "x 1\n")
+    assert sorted(path.name for path in folder.iterdir()) == ["a.prom", "b.prom"]

@@ -96,3 +96,13 @@ def test_a_build_has_nothing_of_root(worker):
     places = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "UV_CACHE_DIR", "PIP_CACHE_DIR")
     assert all(found[name].startswith(worker.folder) for name in places)
     assert (found["USER"], found["LOGNAME"], found["PATH"]) == (worker.user.pw_name, worker.user.pw_name, "/bin")
+
+
+@pytest.mark.parametrize(
+    ("user", "tool", "word"), [("root", "/bin/sh", "root is root"), ("nobody", "/no/setpriv", "/no/setpriv is missing")]
+)
+def test_no_build_runs_as_root_or_without_what_drops_its_rights(tmp_path, monkeypatch, user, tool, word):
+    monkeypatch.setattr(unprivileged, "SETPRIV", tool)
+    with pytest.raises(unprivileged.Refused, match=word):
+        unprivileged.Worker(user, str(tmp_path / "venv"))
+    assert os.listdir(str(tmp_path)) == []

@@ -449,3 +449,15 @@ def test_only_wheels_of_what_was_asked_are_taken(tmp_path):
     }
     with pytest.raises(unprivileged.Refused, match="the build of a, z made no wheel"):
         worker.wheels(["z", "torch-npu", "a"])
+
+
+def test_options_of_the_build_reach_the_resolution_and_the_installation(tmp_path):
+    commands = Locking()
+    wish = dict(WISH, exclude=["b", "c"], overrides=["d==1", "e==2"], no_binary=["f", "g"], build_with_environment=True)
+    builder(tmp_path, commands, uv(tmp_path)).build("base", wish)
+    (compiled,), (installed,) = commands.with_word("compile"), commands.with_word("install")
+    for argv in (compiled, installed):
+        assert [argv[at + 1] for at, word in enumerate(argv) if word == "--no-binary"] == ["f", "g"]
+        assert "--no-build-isolation" in argv and "--no-index" not in argv
+    texts = [pathlib.Path(compiled[compiled.index(option) + 1]).read_text() for option in ("--excludes", "--overrides")]
+    assert texts == ["b\nc\n", "d==1\ne==2\n"]

@@ -502,3 +502,11 @@ def test_lost_transfers_of_a_burst_are_counted(monkeypatch, computed, partial, f
     window = types.SimpleNamespace(finished=lambda plan, role: len(answers) + foreign)
     problem, dummy = load._lost(probe, window, answers)
     assert (lost in problem.text and problem.fault == "recomputed") if lost else problem is None
+
+
+def test_each_server_that_lost_a_text_is_named_once():
+    lost, whole = Answer("cut", "ended early", 200), Answer("", "", 200, "text")
+    probe = types.SimpleNamespace(hide=str)
+    own = {"decode-0": [whole, lost, lost], "decode-1": [whole] * 3}
+    assert [item["hop"] for item in texts._incomplete(probe, own, [lost, whole, lost])] == ["decode-0", "entry"]
+    assert texts._incomplete(probe, {"decode-1": [whole]}, [whole]) == []

@@ -14,6 +14,8 @@ import sys
 import tarfile
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.install import bundle_images
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import ToolMissing
 
 NAME = "quay.io/ascend/vllm-ascend:v1"
 # As the engine of Docker 20.10: untars, reads manifest.json, compares the layers with the configuration, names the configuration's digest.
@@ -177,3 +179,34 @@ def parts_of(folder, image):
     manifest = json.loads((folder / image["digest"][7:]).read_text())
     digests = [image["digest"], image["config"]] + [layer["digest"] for layer in manifest["layers"]]
     return [each[7:] for each in digests]
+
+
+@pytest.mark.parametrize(
+    ("rc", "output", "found"),
+    [
+        (0, "sha256:ab\n", "sha256:ab"),
+        (0, "ab\n", "sha256:ab"),  # podman
+        (0, "\n", ""),
+        (1, "sha256:ab\n", ""),
+        (None, "", ""),
+    ],
+)
+def test_the_id_of_an_image(monkeypatch, rc, output, found):
+    def execute(argv, *_more):
+        if rc is None:
+            raise ToolMissing("docker")
+        return type("Done", (), {"rc": rc, "stdout": output})()
+
+    monkeypatch.setattr(bundle_images, "execute", execute)
+    assert bundle_images.identity("docker", NAME) == found
+
+
+@pytest.mark.parametrize("known", ["config", "digest", ""])
+def test_an_image_that_the_engine_has_changes_nothing(run_module, tmp_path, monkeypatch, known):
+    """With containerd's storage the id is the digest of the manifest."""
+    image = made(tmp_path / "parts")
+    monkeypatch.setattr(bundle_images, "identity", lambda *_arguments: image.get(known, ""))
+    options = {"directory": str(tmp_path / "parts"), "images": [image]}
+    found = run_module("bundle_images", check=True, **options)
+    assert found["changed"] is not bool(known) and found["loaded"] == ([] if known else [NAME])
+    assert (found["diff"] == {}) if known else (found["diff"]["after"] == NAME + "\n")

@@ -71,6 +71,7 @@ def test_a_folder_goes_on_after_a_killed_run_and_is_removed_as_a_whole(tmp_path,
     options = {"path": str(tmp_path / "models/qwen.unpacking")}
     assert run_module("own_folder", check=True, **options)["changed"] and not (tmp_path / "models").exists()
     content = run_module("own_folder", **options)["content"]
+    assert os.stat(options["path"]).st_mode & 0o777 == 0o700, "nobody runs a program of the archive before it is judged"
     with open(os.path.join(content, "half"), "w") as stream:
         stream.write("x")
     found = run_module("own_folder", **options)

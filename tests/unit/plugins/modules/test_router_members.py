@@ -438,3 +438,13 @@ def test_only_a_list_of_workers_is_one(monkeypatch, status, answer, reason):
 def test_a_pool_that_the_router_does_not_know_is_named():
     with pytest.raises(MembersProblem, match="has no workers for the pool encode"):
         Workers("http://r:1").add(Member("encode", P1))
+
+
+@pytest.mark.parametrize(("engines", "requests"), [(0, 2), (1, 2), (3, 6), (32, 64), (33, 64)])
+def test_two_requests_for_each_engine_are_sent_at_once(monkeypatch, engines, requests):
+    sent, finished = [], iter([0.0, 1.0])
+    monkeypatch.setattr(use, "_send", lambda _router, number, timeout: sent.append((number, timeout)))
+    left = use.unused(
+        None, [Member("decode", D1)], engines, 9, lambda _url: {use.FINISHED: next(finished)}, lambda: 0.0
+    )
+    assert (left, sent) == ([], [(requests, 9.0)])
