@@ -217,3 +217,20 @@ def test_a_package_that_nobody_else_can_change_is_run_where_it_is(tmp_path):
     others_can_change(item.path)
     with cann.unchangeable(str(tmp_path / "root"), item, "") as own:  # cann_unverified
         assert own == item
+
+
+@pytest.mark.parametrize(
+    ("kind", "recorded", "interrupted", "left"),
+    [
+        ("toolkit", ["toolkit"], [], False),
+        ("toolkit", ["toolkit"], ["p.run"], True),  # its record may be of an attempt that broke off
+        ("toolkit", ["toolkit"], ["q.run"], False),
+        ("toolkit", ["kernels", "nnal"], [], True),
+        ("cann", ["toolkit", "kernels", "nnal"], [], False),
+        ("cann", ["toolkit", "kernels"], [], True),
+    ],
+)
+def test_a_package_is_missing_without_its_records_or_after_an_interruption(kind, recorded, interrupted, left):
+    package = software.Package("p.run", "p.run", kind, "8.5.0", ARCH, "")
+    known = {name: {"8.5.0": {}} if name in recorded else {"8.4.0": {}} for name in ("toolkit", "kernels", "nnal")}
+    assert cann.missing([package], {"installed": known, "interrupted": interrupted}) == ([package] if left else [])

@@ -17,6 +17,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.verify import (
     limits,
     load,
     logs,
+    master,
     pairs,
     ready,
     records,
@@ -510,3 +511,28 @@ def test_each_server_that_lost_a_text_is_named_once():
     own = {"decode-0": [whole, lost, lost], "decode-1": [whole] * 3}
     assert [item["hop"] for item in texts._incomplete(probe, own, [lost, whole, lost])] == ["decode-0", "entry"]
     assert texts._incomplete(probe, {"decode-1": [whole]}, [whole]) == []
+
+
+SERVES, WAITS = '{"role": "leader", "service_ready": true}', '{"role": "standby", "service_ready": false}'
+
+
+@pytest.mark.parametrize(
+    ("replies", "broken"),
+    [
+        ([(200, SERVES, "")], {}),
+        ([(200, WAITS, "")], {"m0": "VERIFY-MASTER-STANDBY"}),
+        ([(200, SERVES, ""), (200, WAITS, "")], {}),
+        ([(200, WAITS, ""), (200, WAITS, "")], {"m0": "VERIFY-NO-LEADER", "m1": "VERIFY-NO-LEADER"}),
+        ([(200, SERVES, ""), (200, SERVES, "")], {"m0": "VERIFY-TWO-LEADERS", "m1": "VERIFY-TWO-LEADERS"}),
+        ([(200, SERVES, ""), (500, SERVES, "")], {"m1": None}),
+        ([(200, SERVES, ""), (200, SERVES, "cut")], {"m1": None}),
+        ([(200, SERVES, "cut"), (200, WAITS, "")], {"m0": None, "m1": "VERIFY-NO-LEADER"}),
+        ([(0, "", "refused"), (0, "", "refused")], {"m0": None, "m1": None}),
+    ],
+)
+def test_one_master_serves_and_all_answer_wholly(replies, broken):
+    """None: whatever an answer that is none is called."""
+    masters = tuple(types.SimpleNamespace(name=f"m{number}") for number in range(len(replies)))
+    found = master._unfit(masters, [Reply(status, body, 0.0, error) for status, body, error in replies])
+    assert {item["hop"] for item in found} == set(broken) and len(found) == len(broken)
+    assert all(broken[item["hop"]] in (None, item["finding"]["id"]) for item in found)

@@ -19,6 +19,7 @@ import tarfile
 import ascend_cluster
 import pytest
 import replay
+from ansible_collections.ascend.inference.plugins.module_utils.support import acceptance
 from ansible_collections.ascend.inference.plugins.module_utils.support.mask import Masker
 from ansible_collections.ascend.inference.plugins.module_utils.support.words import words_of
 from ansible_collections.ascend.inference.plugins.module_utils.tools.record import Recorder, unpacked
@@ -586,3 +587,15 @@ def test_no_archive_is_left_half_written(run_module, tmp_path, monkeypatch):
     done = run_module("acceptance_archive", path=str(old), deployment="d", records={}, documents={"a": "b"})
     assert done["failed"] and "disk is full" in done["msg"]
     assert old.read_text() == "older" and [path.name for path in tmp_path.iterdir()] == ["a.tar.gz"]
+
+
+def test_words_of_the_documents_stay_although_a_host_has_such_a_name():
+    given = {
+        "records": {"load": {}, "apollo": {}},
+        "documents": {"a.json": '{"expert_load": 1}'},
+        "secrets": [],
+        "mask": True,
+    }
+    files, calls, missing, masker = acceptance.contents(given)
+    assert masker.kept == {"load"} and files == [("a.json", '{"expert_load": 1}')] and calls == 0
+    assert missing == ["apollo", "load"] and acceptance.contents(dict(given, mask=False))[3] is None

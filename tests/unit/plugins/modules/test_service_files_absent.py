@@ -358,6 +358,13 @@ def test_files_elsewhere_go_only_as_they_were_written(run_module, beside, tmp_pa
     assert not absent(run_module, folder, elsewhere=True)["changed"]
 
 
+def test_a_file_elsewhere_that_is_gone_is_neither_kept_nor_removed(run_module, beside):
+    folder, other = beside
+    (other / "a.yml").unlink()
+    done = absent(run_module, folder, elsewhere=True)
+    assert done["kept"] == [] and str(other / "a.yml") not in [file["path"] for file in done["files"]]
+
+
 def test_a_link_in_place_of_a_file_elsewhere_stays_and_so_does_its_target(run_module, beside, tmp_path):
     folder, other = beside
     (tmp_path / "victim").write_text("a.yml\n")

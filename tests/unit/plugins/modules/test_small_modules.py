@@ -19,7 +19,10 @@ from ansible_collections.ascend.inference.plugins.module_utils.install.sdist imp
     origin_path,
 )
 from ansible_collections.ascend.inference.plugins.modules import (
+    firewall,
+    host_info,
     outside_ports,
+    python_venv,
     sdist_file,
     service_metrics_info,
 )
@@ -203,3 +206,40 @@ def test_one_file_of_the_distribution_is_taken(tmp_path, code, member, sha256, w
             hashlib.sha256(b"text").hexdigest(),
         )
     assert not any(os.path.exists(folder) for folder in folders)
+
+
+def test_each_option_of_host_info_reaches_its_fact(run_module, monkeypatch):
+    asked = {}
+
+    def gather_host(models, every_byte, disks, reference, user, group):
+        given = {"models": models, "every_byte": every_byte, "disks": disks, "reference": reference}
+        asked.update(given, user=user, group=group)
+        return {"warnings": ["slow\x1b disk"], "found": 1}
+
+    monkeypatch.setattr(host_info, "gather_host", gather_host)
+    options = {"models": ["/m"], "every_byte": True, "reference": 7.5, "user": "u", "disks": ["/d"]}
+    found = run_module("host_info", driver_group="g", **options)
+    assert asked == dict(options, group="g")
+    assert (found["found"], found["changed"], len(found["warnings"])) == (1, False, 1) and "\x1b" not in found[
+        "warnings"
+    ][0]
+
+
+@pytest.mark.parametrize("backend", ["nftables", "firewalld"])
+def test_a_host_without_the_program_of_its_firewall_is_told_which(run_module, monkeypatch, tmp_path, backend):
+    monkeypatch.setattr(firewall.AnsibleModule, "get_bin_path", lambda *_arguments: None)
+    monkeypatch.setattr(firewall, "sshd_ports", lambda: [22])
+    folders = {name: str(tmp_path / name) for name in ("directory", "units", "firewalld")}
+    found = run_module("firewall", deployment="a", backend=backend, check=True, **folders)
+    assert (found["missing"], found["backend"]) == ({"nftables": "nft", "firewalld": "firewall-cmd"}[backend], backend)
+    assert found["changed"] and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_hashes_of_a_lock_are_returned_on_request(tmp_path, wanted):
+    params = {"path": str(tmp_path), "layer": "base", "return_hashes": wanted}
+    lock = python_venv.Builder(str(tmp_path), "").lock_path("base")
+    os.makedirs(os.path.dirname(lock))
+    with open(lock, "w") as stream:
+        stream.write("a==1\n")
+    assert python_venv.lock_of(params) == ({"hashes": "a==1\n"} if wanted else {})
