@@ -220,6 +220,8 @@ def test_each_option_of_host_info_reaches_its_fact(run_module, monkeypatch):
     options = {"models": ["/m"], "every_byte": True, "reference": 7.5, "user": "u", "disks": ["/d"]}
     found = run_module("host_info", driver_group="g", **options)
     assert asked == dict(options, group="g")
+    run_module("host_info")
+    assert asked == {"models": [], "every_byte": False, "disks": [], "reference": None, "user": "", "group": ""}
     assert (found["found"], found["changed"], len(found["warnings"])) == (1, False, 1) and "\x1b" not in found[
         "warnings"
     ][0]
@@ -243,3 +245,18 @@ def test_hashes_of_a_lock_are_returned_on_request(tmp_path, wanted):
     with open(lock, "w") as stream:
         stream.write("a==1\n")
     assert python_venv.lock_of(params) == ({"hashes": "a==1\n"} if wanted else {})
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_an_archive_of_logs_is_written_unless_it_is_only_checked(run_module, tmp_path, check):
+    (tmp_path / "source").mkdir()
+    options = {
+        "source": str(tmp_path / "source"),
+        "path": str(tmp_path / "a.tar.gz"),
+        "deployment": "a",
+        "hosts": ["n1"],
+    }
+    found = run_module("support_archive", check=check, **options)
+    assert found["changed"] and found["missing"] == ["n1"]
+    written = (tmp_path / "a.tar.gz").stat().st_size if (tmp_path / "a.tar.gz").exists() else 0
+    assert found["bytes"] == written and (written == 0) is check
