@@ -19,6 +19,7 @@ import types
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.install import bundle_files
 from ansible_collections.ascend.inference.plugins.module_utils.tools import served
+from ansible_collections.ascend.inference.plugins.modules import bundle_files as module_of_files
 
 
 def announced(content):
@@ -292,3 +293,15 @@ def test_whatever_the_server_sends_first_is_no_traceback(monkeypatch, error):
     monkeypatch.setattr(bundle_files.urllib.request, "build_opener", lambda *_given: types.SimpleNamespace(open=opened))
     with pytest.raises(bundle_files.FilesError, match="http://n1/a%20b"):
         bundle_files._opened("http://n1/", "a b")
+
+
+@pytest.mark.parametrize(("user", "others", "refused"), [(0, ["/srv"], True), (0, [], False), (4242, ["/srv"], False)])
+def test_only_root_needs_a_folder_that_nobody_else_can_change(monkeypatch, user, others, refused):
+    """Another user installs nothing for the whole host from there."""
+    monkeypatch.setattr(module_of_files.os, "geteuid", lambda: user)
+    monkeypatch.setattr(module_of_files, "shared", lambda _folder: others)
+    if refused:
+        with pytest.raises(module_of_files.FilesError, match="/srv belongs to another user than root"):
+            module_of_files.require_own("/srv/bundle")
+    else:
+        module_of_files.require_own("/srv/bundle")

@@ -58,7 +58,7 @@ def test_check_mode_locks_nothing(call, directory):
     assert call("begin", FIRST, check=True)["holder"] == {}
     assert not os.path.exists(os.path.dirname(directory))
     call("begin", FIRST)
-    call("end", FIRST, check=True)
+    assert call("end", FIRST, check=True)["holder"] == FIRST
     assert call("begin", SECOND, check=True)["holder"] == FIRST
 
 

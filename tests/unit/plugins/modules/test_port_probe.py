@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.host import facts, port_probe
+from ansible_collections.ascend.inference.plugins.module_utils.host import facts, port_listener, port_probe
 
 
 @pytest.fixture
@@ -154,3 +155,47 @@ def test_errors_are_told_apart(monkeypatch, run_module, error, state):
 @pytest.mark.parametrize("options", [{"timeout": 0}, {"workers": -1}, {"state": "listen"}, {"state": "stopped"}])
 def test_impossible_options_are_refused(run_module, options):
     assert run_module("port_probe", **options)["failed"]
+
+
+@pytest.mark.parametrize(
+    ("says", "replied"),
+    [(b"ascend.inference check of n1\nended\n", True), (b"ended\n", True), (b"HTTP/1.1 400\r\n", False), (b"", False)],
+)
+def test_only_an_answer_of_the_listener_ends_its_wait(says, replied):
+    """A service that got its port meanwhile closes the connection with another answer, or none."""
+    with socket.socket() as service:
+        service.bind(("127.0.0.1", 0))
+        service.listen(1)
+        place = service.getsockname()
+
+        def serve():
+            connection, _peer = service.accept()
+            with connection:
+                connection.recv(256)
+                connection.sendall(says)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        answers = [{"name": "n1", "address": place[0], "port": place[1], "listener": True}]
+        assert port_probe.finish("n2", answers, 5, 1) == (["n1"] if replied else [])
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("heard", "left"),
+    [
+        (b"done n2\n", {"n1"}),
+        (b"done n2", {"n1", "n2"}),  # the rest of the name is to come
+        (b"GET /n2\n", {"n1", "n2"}),
+        (b"xdone n2\n", {"n1", "n2"}),
+        (b"done n3\n", {"n1", "n2"}),
+    ],
+)
+def test_a_source_is_done_when_it_says_so_in_a_whole_line(heard, left):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(heard)
+        names = {"n1", "n2"}
+        assert port_listener._closed(ours, names) is False and names == left
+        theirs.shutdown(socket.SHUT_WR)
+        assert port_listener._closed(ours, names) is True
