@@ -143,3 +143,21 @@ def test_the_logs_of_all_masters_are_read():
     plan = read_plan(stored("a", name="m", masters=masters))
     assert [name for name, _log in services_of(plan, "n1")] == ["a", "m"]
     assert [name for name, _log in services_of(plan, "n2")] == ["m-1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("prompts", 5),
+        ("near_tie", 0.25),
+        ("agreement", 71),
+        ("logprob_difference", 0.75),
+        ("burst", 7),
+        ("chunk_tokens", 4096),
+        ("long_prompt_tokens", 777),
+        ("reason", "two quantisations"),
+    ],
+)
+def test_what_an_operator_sets_reaches_the_plan(name, value):
+    found, without = getattr(read_plan(section(**{name: value})), name), getattr(read_plan(section()), name)
+    assert found == value != without

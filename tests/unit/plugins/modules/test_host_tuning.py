@@ -248,7 +248,7 @@ def test_huge_pages_of_which_the_kernel_finds_fewer_go_back(tune, rack, kernel):
     assert not found["failed"] and found["steps"] == [
         {"path": "/proc/sys/vm/nr_hugepages", "before": "16", "after": "700"}
     ]
-    assert "set to '1024', but it is '700'" in found["not_set"]["vm.nr_hugepages"]
+    assert found["not_set"]["vm.nr_hugepages"] == "it was set to '1024', but it is '700'" + tuning.PAGES
     assert "1024" in content(rack)[UNIT], "at a boot there is free memory"
     again = tune(**wanted)
     assert not again["changed"] and again["not_set"] == found["not_set"]
@@ -538,3 +538,11 @@ def test_a_run_beside_another_one_is_refused_and_changes_nothing(tune, root, mon
         assert content(root) == before
         assert tune(check=True, sysctl=SYSCTL)["changed"] and not tune()["changed"]  # neither needs the lock
     assert content(root) == START
+
+
+@pytest.mark.parametrize("name", ["vm.nr_hugepages", "vm.swappiness"])
+def test_memory_explains_only_huge_pages_of_which_there_are_some(tune, rack, kernel, name):
+    kernel.makes["swappiness"] = "7\n"
+    kernel.refuses.add("nr_hugepages")
+    why = tune(sysctl={name: "10"})["not_set"][name]
+    assert tuning.PAGES not in why and ("refuses '10'" if name == "vm.nr_hugepages" else "but it is '7'") in why

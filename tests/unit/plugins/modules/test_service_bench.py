@@ -10,8 +10,10 @@ import json
 import subprocess
 import sys
 import threading
+import types
 
 import pytest
+from ansible_collections.ascend.inference.plugins.modules import service_bench
 
 MODULE = "ansible_collections.ascend.inference.plugins.modules.service_bench"
 RESULT = {"completed": 2, "failed": 0, "output_lens": [4, 0], "errors": ["", ""]}
@@ -96,3 +98,29 @@ def test_a_trace_that_is_too_long_is_refused_before_anything_is_sent(tmp_path, c
     )
     found = json.loads(done.stdout)
     assert found["failed"] and "1 of 1 requests" in found["msg"] and "larger max-model-len" in found["msg"]
+
+
+class Failed(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("evict", "tokens", "asked"), [("d1", 1, "d1"), ("d0", 512, "d0"), ("d1", 0, ""), ("d2", 512, "")]
+)
+def test_the_cache_of_a_named_engine_is_evicted_by_prompts_of_a_length(monkeypatch, evict, tokens, asked):
+    def fail_json(msg):
+        raise Failed(msg)
+
+    params = {
+        "evict": evict,
+        "prompt_tokens": tokens,
+        "engines": [{"name": "d0"}, {"name": "d1"}],
+        "engine_api_key": "k",
+    }
+    monkeypatch.setattr(service_bench, "prompts_that_evict", lambda *given: given)
+    module = types.SimpleNamespace(params=params, fail_json=fail_json)
+    if asked:
+        assert service_bench.eviction(module) == ({"name": asked}, tokens, "k")
+    else:
+        with pytest.raises(Failed, match="evict: name one of the engines"):
+            service_bench.eviction(module)
