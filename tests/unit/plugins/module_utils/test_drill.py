@@ -493,3 +493,15 @@ def test_processes_that_were_reached_before_a_foreign_one_run_again(monkeypatch,
     with pytest.raises(fault.FaultError, match="process 7: the processes belong to another user"):
         fault._signal([], number)
     assert sent == [number, *again]
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "pids"),
+    [("main", False, [7]), ("main", True, [7, 8, 9]), ("rank", False, [8]), ("rank", True, [8, 9])],
+)
+def test_a_fault_meets_the_main_process_or_one_rank(monkeypatch, part, whole, pids):
+    made = {number: processes.Process(number, 1, "engine", "0") for number in (7, 8, 9)}
+    monkeypatch.setattr(fault, "tree", lambda pid: [made[number] for number in (7, 8, 9) if number >= pid])
+    monkeypatch.setattr(fault, "rank_of", lambda found: made[8])
+    found = fault.victims(Runtime(7), [SERVICE], part, whole)["decode-0"]
+    assert [item.pid for item in found] == pids

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.links import record
+from ansible_collections.ascend.inference.plugins.module_utils.links import program, record
 from ansible_collections.ascend.inference.plugins.module_utils.links.decisions import Links, recent, start_of
 from ansible_collections.ascend.inference.plugins.module_utils.links.program import Watch
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
@@ -307,3 +308,23 @@ def test_the_record_keeps_what_is_needed(tmp_path):
         "stale": ["5"],
         "unknown": [],
     }
+
+
+@pytest.mark.parametrize(
+    ("lives", "signals"),
+    [(0.0, [signal.SIGTERM]), (9.9, [signal.SIGTERM]), (11.0, [signal.SIGTERM, signal.SIGKILL])],
+)
+def test_an_engine_that_does_not_end_in_its_time_is_killed(monkeypatch, lives, signals):
+    """One that has ended is sent nothing more: its id may belong to another process."""
+    now, sent = [0.0], []
+
+    def sleep(seconds):
+        assert now[0] < 30, "the time has no end"
+        now[0] += seconds
+
+    monkeypatch.setattr(program.os, "kill", lambda pid, number: sent.append((pid, number)))
+    monkeypatch.setattr(program.os, "getppid", lambda: 77 if now[0] < lives else 1)
+    monkeypatch.setattr(program.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(program.time, "sleep", sleep)
+    program.end(77, 10.0)
+    assert sent == [(77, number) for number in signals]

@@ -461,3 +461,13 @@ def test_options_of_the_build_reach_the_resolution_and_the_installation(tmp_path
         assert "--no-build-isolation" in argv and "--no-index" not in argv
     texts = [pathlib.Path(compiled[compiled.index(option) + 1]).read_text() for option in ("--excludes", "--overrides")]
     assert texts == ["b\nc\n", "d==1\ne==2\n"]
+
+
+@pytest.mark.parametrize(("code", "output"), [(0, "text"), (1, ""), (-9, "killed")])
+def test_a_command_that_has_to_succeed_says_how_it_ended(tmp_path, code, output):
+    made = builder(tmp_path, lambda argv, env: (code, output))
+    if not code:
+        assert made.must(["uv", "--version"]) == output
+        return
+    with pytest.raises(VenvError, match=f"uv --version ended with {code}:\n{output}"):
+        made.must(["uv", "--version"])
