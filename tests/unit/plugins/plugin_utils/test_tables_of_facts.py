@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tables, limits and texts of the code that plans and verifies: a digest for each module, in test_tables_of_facts.txt.
+"""Tables, limits and texts of the code that plans, checks and reports: a digest for each module, in test_tables_of_facts.txt.
 
 Such facts have a source beside them, and mostly no other test repeats them. Who changes one reads in the difference which module has other facts,
 and gives the source.
@@ -19,10 +19,8 @@ from ansible_collections.ascend.inference.tests.unit.digests import expect
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 PACKAGE = "ansible_collections.ascend.inference."
 FOLDERS = (
-    "plugins/plugin_utils/plan",
-    "plugins/plugin_utils/lifecycle",
-    "plugins/plugin_utils/description",
-    "plugins/plugin_utils/runtimes",
+    "plugins/action",
+    "plugins/plugin_utils",
     "plugins/module_utils/verify",
     "plugins/module_utils/diagnosis",
 )
