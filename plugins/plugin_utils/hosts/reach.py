@@ -25,15 +25,6 @@ class Pings(t.NamedTuple):
     answers: dict[Pair, t.Mapping[str, t.Any]]
     wanted: int
 
-    @property
-    def failed(self) -> dict[Pair, str]:
-        """Failed pairs with the reason."""
-        return {
-            pair: str(ping.get("reason") or "no answer")
-            for pair, ping in self.answers.items()
-            if not ping.get("reachable")
-        }
-
 
 @computed_once
 def pings(case: Observed) -> Pings:

@@ -83,9 +83,9 @@ def test_the_selection_of_a_new_plan(act):
 
 
 def test_hosts_that_ran_services_are_left_or_lost(act):
-    answer = json.dumps(PLACES) + '\nbegun: {"hosts": ["spare", "h10"]}'
+    answer = json.dumps(PLACES) + '\nbegun: {"hosts": ["spare", "h10", "gone10", "gone9"]}'
     found = act(deployed={"h2": answer})["selection"]
-    assert (found["left"], found["lost"]) == (["old", "spare"], ["gone"])
+    assert (found["left"], found["lost"]) == (["old", "spare"], ["gone", "gone9", "gone10"])
     assert found["bundle"] == "", "the first plan of the run has compared it"
 
 

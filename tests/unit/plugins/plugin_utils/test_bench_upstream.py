@@ -31,6 +31,7 @@ def load(values, number=32):
         ([990.0, 1000.0, 1010.0], "reached"),
         ([953.8, 960.0, 970.0], "reached"),  # 0.97 of 983.2904 is 953.79
         ([953.7, 960.0, 970.0], "within the spread"),
+        ([900.0, 940.0, CASE.throughput * CASE.least], "within the spread"),
         ([900.0, 940.0, 953.7], "missed"),
         ([900.0, 940.0], "not judged"),
         ([1000.0], "not judged"),
@@ -94,6 +95,12 @@ def test_another_model_or_hardware_has_no_cases(plan):
     mixed = with_model(plan, "/models/DeepSeek-V3.2-W8A8")
     mixed["hosts"][0] = {**mixed["hosts"][0], "hardware": "a2"}
     assert cases_of(mixed) == []
+    store = [{**service, "devices": [], "host": "cpu"} for service in mixed["services"][:1]]
+    idle = {**mixed["hosts"][0], "name": "cpu"}  # of another hardware, and without engines
+    hosts = [idle, *with_model(plan, "x")["hosts"]]
+    assert cases_of({**with_model(plan, "/models/DeepSeek-V3.2-W8A8"), "hosts": hosts})
+    services = [*store, *plan["services"]]
+    assert cases_of({**with_model(plan, "/models/DeepSeek-V3.2-W8A8"), "hosts": hosts, "services": services})
 
 
 def test_a_miss_is_a_warning_of_the_report_and_in_its_table(plan):
@@ -105,6 +112,7 @@ def test_a_miss_is_a_warning_of_the_report_and_in_its_table(plan):
     results = [{"figures": figures, "engines": {}} for dummy in bench["runs"]]
     report = bench_report(own, bench, results)
     (finding,) = [item for item in report["findings"] if item["id"] == "BENCH-UPSTREAM"]
+    assert finding["path"] == "load 32" and finding["why"].startswith("The hardware can do more")
     assert "900 output tokens per second" in finding["problem"] and "953.8" in finding["problem"]
     assert (finding["severity"], report["passed"]) == ("warning", True)
     rows = upstream_rows(report)

@@ -240,6 +240,12 @@ def test_layers_are_shared_and_fetched_once(skopeo, tmp_path):
         "v0.23.0-a3 for aarch64",
         "v0.23.0 for aarch64",
     ]
+    (argv, *_others) = [argv for argv in skopeo.asked if argv[1] == "copy"]
+    assert argv[2:8] == [
+        *("--quiet", "--remove-signatures", "--retry-times", "3", "--dest-oci-accept-uncompressed-layers"),
+        "--override-os",
+    ]
+    assert argv[8:11] == ["linux", "--override-arch", "arm64"] and argv[11] == "--dest-shared-blob-dir"
     copies = sum(argv[1] == "copy" for argv in skopeo.asked)
     assert bundled(skopeo, tmp_path, *both).fetched == []
     assert sum(argv[1] == "copy" for argv in skopeo.asked) == copies

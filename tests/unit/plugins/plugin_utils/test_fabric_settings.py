@@ -339,3 +339,27 @@ def test_a_failure_names_the_hosts_that_changed_and_those_that_did_not():
         "Nothing was changed on b.",
         "No host was changed. Fix: correct the reason and run the playbook again",
     ]
+
+
+def test_devices_that_were_not_read_are_a_finding_with_the_reason():
+    for found, problem in (({}, "the devices were not read"), ({"msg": "no tool"}, "no tool")):
+        (finding,) = fabric_settings([host("a", tls=False)], {"a": found}, {})["findings"]
+        assert (finding["path"], finding["id"], finding["problem"]) == ("a", "FABRIC-FACTS", problem)
+    assert fabric_settings([{"name": "b"}], {"b": {}}, {})["findings"] == []
+
+
+def test_hosts_with_and_without_tls_are_told_apart():
+    hosts = [host("a", tls=True), host("b", tls=False), host("c")]
+    (finding,) = fabric_settings(hosts, facts(a=[""], b=[""], c=[""]), {})["findings"]
+    assert finding["problem"] == "TLS is true for a and false for b"
+
+
+def test_each_reason_against_a_change_says_why():
+    """A finding without its reason tells an operator less than the refusal has to."""
+    plan = {"services": [{"name": "p", "host": "a", "devices": [0], "kind": "prefill"}]}
+    step, running = {"device": 0}, {"services": [{"service": "p", "kind": "prefill", "state": "running"}]}
+    for npu, status in (({"npus": [{"device_id": 0}]}, running), ({}, running), ({"npus": []}, {})):
+        (finding,) = fabric_refusals(plan, ["a"], {"a": {"steps": [step]}}, {"a": npu}, {"a": status})
+        assert finding["id"] == "FABRIC-BUSY" and finding["why"], finding
+    refused = fabric_settings([host("a", devices=[16], mtu=1500)], facts(a=[""] * 17), {})["findings"]
+    assert refused and all(finding["why"] for finding in refused), refused
