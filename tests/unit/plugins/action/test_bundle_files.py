@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import tarfile
 import types
 
 import pytest
@@ -29,10 +31,21 @@ RPMS = [
 ]
 
 
+def members_of(archive):
+    with tarfile.open(archive) as opened:
+        return {each.name: (opened.extractfile(each).read(), each.uid, each.uname) for each in opened}
+
+
 @pytest.fixture
-def act(tmp_path, monkeypatch):
+def answers():
+    """What the module adds to its answer about files."""
+    return {}
+
+
+@pytest.fixture
+def act(tmp_path, monkeypatch, answers):
     """``act(distribution, ...)`` -> (result, options of each run of the module); nothing is on the host."""
-    monkeypatch.setattr(ActionBase, "run", lambda self, tmp=None, task_vars=None: {})
+    monkeypatch.setattr(ActionBase, "run", lambda self, tmp=None, task_vars=None: {"of_ansible": 1})
     monkeypatch.setattr(action, "names_of_packages", lambda plan, host, family, known: [f"{family}-nginx"])
     monkeypatch.setattr(action, "lacking_of_cann", lambda plan, *others: plan.get("cann", []))
     monkeypatch.setattr(action, "checkouts", lambda plan, host, known: plan.get("checkouts", []))
@@ -40,7 +53,7 @@ def act(tmp_path, monkeypatch):
     write(str(tmp_path), manifest({}, [wheel], [ARM]))
     digest = read_with_digest(str(tmp_path))[1]
 
-    def run(distribution, lacking=(), packages=None, items=(), **more):
+    def run(distribution, lacking=(), packages=None, items=(), sending=False, check=False, **more):
         asked = []
         if items:
             write(str(tmp_path), manifest({}, [wheel, *items], [ARM]))
@@ -51,6 +64,10 @@ def act(tmp_path, monkeypatch):
 
         def execute(self, module_name, module_args, task_vars):
             asked.append(module_args)
+            if "archive" in module_args:
+                return {"changed": True, **answers}
+            if "files" in module_args and "url" not in module_args:
+                return {"missing": sorted(module_args["files"]), "free": 10**12, **answers}
             host = {"machine": "aarch64", "python": "3.11", "glibc": "2.34", "distribution": distribution}
             missing = [] if "url" in module_args and module_args["state"] == "present" else ["a.whl"]
             answer = {"host": host, "missing": missing, "free": 10**12, "packages": []}
@@ -65,8 +82,14 @@ def act(tmp_path, monkeypatch):
             "plan": {"runtime": "docker"},
             **more,
         }
-        acting._task = types.SimpleNamespace(args=args, check_mode=False)
-        acting._send = lambda *given: pytest.fail("the controller sends files")
+        acting._task = types.SimpleNamespace(args=args, check_mode=check)
+        if sending:
+            shell = types.SimpleNamespace(tmpdir="/remote/tmp", join_path=os.path.join)
+            acting._connection = types.SimpleNamespace(_shell=shell)
+            acting._transfer_file = lambda archive, remote: asked.append((remote, members_of(archive)))
+            acting._fixup_perms2 = lambda paths: asked.append(paths)
+        else:
+            acting._send = lambda *given: pytest.fail("the controller sends files")
         return acting.run(task_vars={"inventory_hostname": "h"}), asked
 
     return run
@@ -136,3 +159,98 @@ def test_a_host_fetches_from_its_rack_what_it_lacks(act, state):
     assert found["missing"] == ["a.whl"] and found["changed"] is (state == "present")
     assert asked[-1]["url"] == URL and asked[-1]["state"] == state and set(asked[-1]["files"]) == {"a.whl"}
     assert asked[-1]["files"]["a.whl"]["path"].endswith("/a.whl") and asked[-1]["manifest_sha256"]
+
+
+def put(folder):
+    """The wheel's file of the bundle, a link as a store of files may have it."""
+    (folder / f"blobs/{'0' * 64}").mkdir(parents=True)
+    (folder / "wheel").write_bytes(b"12345")
+    (folder / f"blobs/{'0' * 64}/a.whl").symlink_to(folder / "wheel")
+
+
+def test_the_missing_files_are_sent_in_an_archive_and_unpacked(act, answers, tmp_path):
+    put(tmp_path)
+    found, asked = act("debian 12", sending=True)
+    remote = "/remote/tmp/bundle.tar"
+    assert asked[2:4] == [(remote, {"a.whl": (b"12345", 0, "")}), ("/remote/tmp", remote)]
+    assert asked[4]["archive"] == remote and set(asked[4]["files"]) == {"a.whl"} and asked[4]["directory"] == "/cache"
+    assert asked[1]["directory"] == "/cache" and asked[0]["directory"] == "/cache"
+    assert found["changed"] and found["missing"] == ["a.whl"] and found["of_ansible"]
+    assert found["diff"] == {"before": "", "after": "a.whl\n", "after_header": "/cache"}
+    answers.update(failed=True, msg="disk full")
+    found, asked = act("debian 12", sending=True)
+    assert (found["failed"], found["msg"]) == (True, "disk full") and len(asked) == 2, "comparing has failed"
+
+
+def test_an_archive_that_cannot_be_unpacked_fails_the_task(act, tmp_path, monkeypatch):
+    put(tmp_path)
+    monkeypatch.setattr(action.ActionModule, "_send", lambda self, *given: {"failed": True, "msg": "full"})
+    monkeypatch.setattr(action, "archives", lambda files, names: [names, ["never sent"]])
+    found, _asked = act("debian 12", sending=True)
+    assert found["failed"] and found["msg"] == "full" and found["platform"] == ARM.name and found["diff"]["after"]
+
+
+@pytest.mark.parametrize("options", [{"check": True}, {"state": "compared"}])
+def test_nothing_is_sent_unless_asked(act, options):
+    found, asked = act("debian 12", **options)
+    assert found["missing"] == ["a.whl"] and len(asked) == 2
+    assert found["changed"] is ("check" in options) and bool(found["diff"]) is found["changed"]
+
+
+def test_a_host_without_space_gets_nothing(act, answers):
+    answers["free"] = 256 * 2**20 + 9
+    found, asked = act("debian 12")
+    assert "[bundle_space]" in found["msg"] and len(asked) == 2
+    answers["free"] += 1
+    assert act("debian 12", state="compared")[0].get("failed") is None
+
+
+def test_a_host_that_has_all_asks_its_rack_for_nothing(act, answers):
+    answers["missing"] = []
+    found, asked = act("debian 12", url=URL)
+    assert found["changed"] is False and found["diff"] == {} and not any("url" in each for each in asked)
+
+
+@pytest.mark.parametrize("first", [{"failed": True, "msg": "no python", "host": {}}, {"skipped": True}])
+def test_a_module_that_does_not_answer_ends_it(act, monkeypatch, first):
+    monkeypatch.setattr(action.ActionModule, "_module", lambda self, task_vars, **options: first)
+    found, _asked = act("debian 12")
+    assert found == {"of_ansible": 1, **first}
+
+
+def test_where_images_run_nothing_else_is_installed(act, monkeypatch):
+    image = {"name": "i:1", "digest": "sha256:1", "config": "sha256:2", "parts": {}, "machine": "aarch64"}
+    monkeypatch.setattr(action, "images_of_host", lambda data, names, machine, host: [image] if names else [])
+    monkeypatch.setattr(action, "prove_digests", lambda bundle, images: None)
+    parts = {name: {"path": f"p/{name}", "sha256": "1", "size": 1} for name in ("part-2", "part-1", "part-3", "part-0")}
+    monkeypatch.setattr(action, "parts_of_images", lambda data, images: parts if images else {})
+    given = {"state": "compared", "plan": {"checkouts": [SOURCE], "cann": ["x.run"]}, "installed": {"cann": {}}}
+    found, asked = act("debian 12", images=["i:1"], engine="podman", **given)
+    named = [{"name": "i:1", "digest": "sha256:1", "config": "sha256:2"}]
+    assert asked[1] == {
+        "directory": "/cache",
+        "files": parts,
+        "images": named,
+        "parts": {"i:1": sorted(parts)},
+        "engine": "podman",
+    }
+    expected = {
+        "platform": "aarch64",
+        "cann_checksums": {},
+        "directory": "/cache",
+        "images": named,
+        "packages": [],
+        "repository": False,
+        "repository_keys": [],
+        "repository_type": "",
+        "sources": {},
+    }
+    assert {key: found[key] for key in expected} == expected
+    found, asked = act("debian 12", state="compared", plan={})
+    assert asked[1] == {"directory": "/cache", "files": asked[1]["files"]} and asked[0]["packages"] == []
+    assert found["platform"] == ARM.name and found["images"] == []
+
+
+def test_a_host_without_a_plan_builds_no_sources(act, monkeypatch):
+    monkeypatch.setattr(action, "checkouts", lambda *asked: pytest.fail("there is no plan to read sources from"))
+    assert not act("debian 12", state="compared", plan={})[0].get("failed")

@@ -57,6 +57,7 @@ def test_slices_go_on_with_the_time_that_is_left(play):
     result, calls, shown = play([first, second, third], plan={}, timeout=1000)
     assert [call.get("timeout") for call in calls] == [1000, 939, 878]
     assert [call.get("resume") for call in calls] == [None, {}, {"p: ImagePullBackOff": 20}]
+    assert {call["pause"] for call in calls} == {60} and all(call["plan"] == {} for call in calls)
     assert shown == ["  61 s: decode: 0 pods of 1", "  122 s: decode: 0 of 1 pods are ready"]
     assert result["created"] == ["ModelServing/demo", "Deployment/demo-router"]
     assert result["changed"]
@@ -68,6 +69,12 @@ def test_a_slice_that_fails_ends_it_and_keeps_what_was_changed(play):
     failed = {"failed": True, "msg": "no", "waiting": True, "changed": False, "progress": ["x"]}
     result, calls, _shown = play([waiting("x", changed=True, updated=["ConfigMap/demo-cm"]), failed], plan={})
     assert (result["msg"], result["updated"], len(calls)) == ("no", ["ConfigMap/demo-cm"], 2)
+
+
+@pytest.mark.parametrize("first, second", [(True, False), (False, True), (False, False), (True, True)])
+def test_what_any_slice_changed_is_changed(play, first, second):
+    result, _calls, _shown = play([waiting("x", changed=first), {"waiting": False, "changed": second}], plan={})
+    assert result["changed"] is (first or second) and result["progress"] == ["x"]
 
 
 def test_a_pause_that_is_asked_for_is_the_user_s(play):

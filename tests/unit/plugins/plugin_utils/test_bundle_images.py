@@ -257,6 +257,19 @@ def test_layers_are_shared_and_fetched_once(skopeo, tmp_path):
     assert [(each["mediaType"], each["platform"]["architecture"]) for each in index] == [(SCHEMA2, "arm64")] * 2
 
 
+def test_layers_of_an_older_bundle_that_are_here_as_well_stay_here(skopeo, tmp_path):
+    skopeo.image("v0.23.0", [b"base", b"a2"])
+    for folder in ("old", "new"):
+        bundled(skopeo, tmp_path / folder, NAME.replace("-a3", ""))
+    skopeo.image("v0.23.0-a3", [b"base", b"a3"])
+    scratch = tmp_path / "new/incomplete/image"
+    scratch.mkdir(parents=True)  # as a run that was killed leaves it
+    (scratch / "index.json").write_text("{}")
+    bundled(skopeo, tmp_path / "new", NAME, base=str(tmp_path / "old"))
+    place = tmp_path / "new" / images.BLOBS / digest(b"base")[7:]
+    assert place.read_bytes() == b"base" and not place.is_symlink() and not scratch.exists()
+
+
 def test_a_truncated_layer_is_fetched_again(skopeo, tmp_path):
     skopeo.image("v0.23.0-a3", [b"base", b"a3"])
     bundled(skopeo, tmp_path, NAME)

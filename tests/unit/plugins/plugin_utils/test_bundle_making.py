@@ -378,7 +378,66 @@ def test_packages_of_a_host_are_those_of_its_distribution():
             placing.packages_of_host(bundle, host, lacking, "n")
     assert placing.keys_of_packages(bundle, {"key": 1, "deb": 1}) == ["key"]
     assert placing.keys_of_packages(bundle, {"deb": 1}) == []
+    keys = [f"key-{number}" for number in range(9)]
+    many = {"items": [{"kind": "key", "name": key} for key in keys[::-1]]}
+    assert placing.keys_of_packages(many, dict.fromkeys(keys)) == keys
     assert placing.has_packages(bundle, DEBIAN) and not placing.has_packages(bundle, OPENEULER)
+
+
+@pytest.mark.parametrize(
+    "glibc, platforms, has",
+    [
+        ("2.34", [ARM], "Python 3.7, glibc 2.34, and the bundle has files for: " + ARM.name),
+        ("", [], "Python 3.7, glibc unknown, and the bundle has files for: none"),
+    ],
+)
+def test_a_host_without_a_platform_of_the_bundle_is_told_what_both_have(glibc, platforms, has):
+    bundle = {**data(), "platforms": [each.as_dict() for each in platforms]}
+    with pytest.raises(BundleError, match=f"n has machine aarch64, {has}"):
+        placing.files_of_host(bundle, {"machine": "aarch64", "python": "3.7", "glibc": glibc}, "n")
+
+
+@pytest.mark.parametrize(
+    "host, known, lacking",
+    [("engine", {}, 2), ("router", {}, 0), ("engine", {"cann_method": "none"}, 0), ("store", {}, 2), ("idle", {}, 0)],
+)
+def test_packages_of_cann_are_those_that_the_services_of_a_host_need(monkeypatch, host, known, lacking):
+    kinds = {"engine": "prefill", "router": "router", "store": "mooncake_master"}
+    plan = {
+        "services": [{"kind": kind, "host": name} for name, kind in kinds.items()],
+        "hosts": [{"name": name, "hardware": f"a-{name}"} for name in ("idle", *kinds)],
+        "engine_facts": {"npus": True},
+        "software": {"cann": {"version": "9", "path": "/cann"}},
+    }
+    monkeypatch.setattr(placing, "cann_packages", lambda *asked: [" ".join(asked), "ops"])
+    monkeypatch.setattr(placing, "missing_packages", lambda names, found: [n for n in names if n not in found])
+    assert len(placing.lacking_of_cann(plan, host, "arm", known, {})) == lacking
+    if lacking:
+        assert placing.lacking_of_cann(plan, host, "arm", known, {"cann": {"/cann": ["ops"]}}) == [f"9 a-{host} arm"]
+    assert placing.lacking_of_cann({**plan, "engine_facts": {"npus": False}}, host, "arm", known, {}) == []
+
+
+@pytest.mark.parametrize(
+    "sizes, groups",
+    [
+        ([], []),
+        ([placing.ARCHIVE], [1]),
+        ([1, placing.ARCHIVE - 1], [2]),
+        ([1, placing.ARCHIVE], [1, 1]),
+        ([placing.ARCHIVE - 1, 1, 1], [2, 1]),
+        ([placing.ARCHIVE + 1, placing.ARCHIVE, 1], [1, 1, 1]),
+    ],
+)
+def test_files_are_sent_in_archives_of_a_limited_size(sizes, groups):
+    files = {f"f{number}": {"size": size} for number, size in enumerate(sizes)}
+    archives = placing.archives(files, list(files))
+    assert [len(group) for group in archives] == groups
+    needed, largest = sum(sizes), max((sum(files[name]["size"] for name in group) for group in archives), default=0)
+    for free, archived in ((needed + largest + placing.MARGIN, True), (needed + placing.MARGIN, False)):
+        placing.lacking_space(files, list(files), free, "/d", "n", archived)
+        if needed:
+            with pytest.raises(BundleError, match="bundle_space"):
+                placing.lacking_space(files, list(files), free - 1, "/d", "n", archived)
 
 
 def test_images_of_a_host_are_those_of_its_machine():
