@@ -86,7 +86,13 @@ def act(tmp_path, monkeypatch, answers):
         if sending:
             shell = types.SimpleNamespace(tmpdir="/remote/tmp", join_path=os.path.join)
             acting._connection = types.SimpleNamespace(_shell=shell)
-            acting._transfer_file = lambda archive, remote: asked.append((remote, members_of(archive)))
+            monkeypatch.setattr(action.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+
+            def transfer(archive, remote):
+                assert archive.startswith(f"{tmp_path}/"), "Ansible removes it even if this run is killed"
+                asked.append((remote, members_of(archive)))
+
+            acting._transfer_file = transfer
             acting._fixup_perms2 = lambda paths: asked.append(paths)
         else:
             acting._send = lambda *given: pytest.fail("the controller sends files")

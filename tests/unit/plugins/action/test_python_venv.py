@@ -99,6 +99,10 @@ def act_with_lock(monkeypatch, act, tmp_path):
     return run
 
 
+def test_a_module_that_resolved_nothing_leaves_no_lock(act_with_lock, tmp_path):
+    assert act_with_lock("")["return_hashes"] and not (tmp_path / "locks").exists()
+
+
 def test_the_first_host_s_lock_is_kept_and_the_others_install_it(act_with_lock, tmp_path):
     assert act_with_lock("first")["hashes"] == ""
     (file,) = (tmp_path / "locks").iterdir()
@@ -174,6 +178,7 @@ def test_a_bundle_of_another_plan_or_platform_installs_nothing(act_with_bundle):
 def test_a_bundle_that_was_not_copied_installs_nothing(act_with_bundle):
     result, options = act_with_bundle(None)
     assert options is None and result["failed"] and "run the playbook prepare" in result["msg"]
+    assert result["changed"] is False
 
 
 def test_stale_environments_are_named_together_before_the_first_one(tmp_path):

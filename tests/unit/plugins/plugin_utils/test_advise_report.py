@@ -215,6 +215,17 @@ def test_each_limit_of_decode_counts(rack, decode, limit):
     assert report["pools"]["decode"]["state"] == "waits"
 
 
+def test_preemptions_are_a_limit_of_decode_only_and_lower_no_other_one(rack):
+    often = {"preemptions": 60.0}
+    report, _text = rack.advise(window({**FREE_PREFILL, **often}, {**FREE_DECODE, **often}))
+    busy = {name: pool["busy"] for name, pool in report["pools"].items()}
+    assert busy["decode"] == 1.0 and busy["prefill"] < 0.5
+    slow, limit = {**FREE_DECODE, **often, "decode_seconds": 940.0}, {"slo": {"tpot": 20}}
+    report, _text = rack.advise(window(FREE_PREFILL, slow), limit)
+    alone = rack.advise(window(FREE_PREFILL, {**slow, "preemptions": 0.0}), limit)[0]["pools"]["decode"]["busy"]
+    assert report["pools"]["decode"]["busy"] == alone > 1.0
+
+
 def test_a_token_that_is_slow_without_load_asks_for_no_instance(tmp_path):
     pools = {
         "prefill": {"instances": 2, "tensor_parallel_size": 4},

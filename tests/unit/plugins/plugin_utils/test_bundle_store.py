@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http.server
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import threading
@@ -194,6 +196,71 @@ def test_what_may_pass_is_asked_again(index, tmp_path, status):
     with pytest.raises(store.FetchError, match=f"{status}.*Fix:"):
         store.Store(str(tmp_path)).get("x.whl", address, SHA)
     assert len(handler.asked) == (store.ATTEMPTS if status in (408, 429) or status >= 500 else 1)
+
+
+def test_attempts_are_farther_and_farther_apart(index, tmp_path, monkeypatch):
+    handler, address = index
+    handler.status, slept = 503, []
+    monkeypatch.setattr(store.time, "sleep", slept.append)
+    monkeypatch.setattr(store, "ATTEMPTS", 6)
+    with pytest.raises(store.FetchError):
+        store.Store(str(tmp_path)).get("x.whl", address, SHA)
+    assert slept == [1, 2, 4, 8, 10, 0], "and none after the last one"
+
+
+@pytest.mark.parametrize("error", [OSError("reset"), ValueError("a number"), EOFError("early")], ids=repr)
+def test_a_connection_that_breaks_in_any_way_is_tried_again(index, tmp_path, monkeypatch, error):
+    plain, broken = store.Store._continue, [error]
+
+    def once(self, *asked):
+        if broken:
+            raise broken.pop()
+        plain(self, *asked)
+
+    monkeypatch.setattr(store.Store, "_continue", once)
+    assert store.Store(str(tmp_path)).get("x.whl", index[1], SHA)[0] == SHA and not broken
+
+
+@pytest.mark.parametrize("sha256", [SHA, ""])
+def test_a_file_without_a_known_hash_goes_on_too_and_anybody_may_read_it(index, tmp_path, sha256):
+    handler, address = index
+    part = tmp_path / "incomplete" / hashlib.sha256(f"{address} {sha256}".encode()).hexdigest()
+    part.parent.mkdir()
+    part.write_bytes(BODY[:1000])
+    part.chmod(0o600)
+    done = store.Store(str(tmp_path))
+    assert done.get("x.whl", address, sha256) == (SHA, len(BODY))
+    assert handler.asked == ["bytes=1000-"] and done.fetched_bytes == len(BODY) - 1000
+    assert stat.S_IMODE((tmp_path / store.blob(SHA, "x.whl")).stat().st_mode) == 0o644
+
+
+def test_a_packed_file_stays_packed(index, tmp_path, monkeypatch):
+    """Its hash is that of what the server keeps."""
+    handler, address = index
+    packed = gzip.compress(BODY)
+
+    def do_GET(self):
+        assert self.headers["Accept-Encoding"] == "identity"
+        self.send_response(200)
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(packed)))
+        self.end_headers()
+        self.wfile.write(packed)
+
+    monkeypatch.setattr(handler, "do_GET", do_GET)
+    sha256 = hashlib.sha256(packed).hexdigest()
+    assert store.Store(str(tmp_path)).get("x.gz", address, sha256) == (sha256, len(packed))
+
+
+def test_a_refusal_is_no_end_of_a_file(index, tmp_path):
+    handler, address = index
+    handler.status = 403
+    part = tmp_path / "incomplete" / hashlib.sha256(f"{address} ".encode()).hexdigest()
+    part.parent.mkdir()
+    part.write_bytes(BODY[:1000])
+    with pytest.raises(store.FetchError, match="403"):
+        store.Store(str(tmp_path)).get("x.whl", address)
+    assert part.read_bytes() == BODY[:1000], "the next run goes on"
 
 
 def test_files_of_an_older_bundle_are_left_out(index, tmp_path):
@@ -392,6 +459,8 @@ def test_a_manifest_cannot_name_other_files_on_hosts(bundle, change):
         ("{", "not JSON"),
         pytest.param("[" * 100000, "not JSON", id="deep"),
         ("{}", "format None"),
+        ("[]", "format None"),
+        ('{"format": 2}', "format 2, and this version of the collection reads 1"),
         ('{"format": 1, "items": 3}', "all, platforms"),
         ('{"format": 1, "items": [], "platforms": [{"machine": "mips"}]}', "form: platforms"),
         (None, "no bundle"),
@@ -402,6 +471,59 @@ def test_what_is_no_bundle_is_refused(tmp_path, text, reason):
         (tmp_path / MANIFEST).write_text(text)
     with pytest.raises(BundleError, match=reason):
         read(str(tmp_path))
+
+
+IMAGE = {
+    "name": "quay.io/a/b:1",
+    "machine": "aarch64",
+    "digest": f"sha256:{SHA}",
+    "config": f"sha256:{SHA}",
+    "parts": [f"sha256:{SHA}"],
+}
+
+
+@pytest.mark.parametrize(
+    ("image", "good"),
+    [
+        (IMAGE, True),
+        ("x", False),
+        (None, False),
+        ({**IMAGE, "parts": "x"}, False),
+        ({**IMAGE, "parts": ["x"]}, False),
+        ({**IMAGE, "parts": [3]}, False),
+        ({**IMAGE, "digest": "x"}, False),
+        ({**IMAGE, "config": None}, False),
+        ({**IMAGE, "machine": "mips"}, False),
+        ({**IMAGE, "name": "-x"}, False),
+    ],
+)
+def test_an_image_of_a_manifest_has_its_form(tmp_path, image, good):
+    write(str(tmp_path), manifest({"images": [image]}, [], [A3]))
+    if good:
+        assert read(str(tmp_path))["images"] == [image]
+    else:
+        with pytest.raises(BundleError, match="another form"):
+            read(str(tmp_path))
+
+
+@pytest.mark.parametrize(("count", "more"), [(5, False), (6, True)])
+def test_five_files_that_sums_lack_are_named(tmp_path, count, more):
+    entries = [item("wheel", f"{n}.whl", "", SHA, 1, store.blob(SHA, f"{n}.whl")) for n in range(count)]
+    write(str(tmp_path), manifest({}, entries, [A3]))
+    data, digest = read_with_digest(str(tmp_path))
+    found = verify(str(tmp_path), data, digest, f"{digest}  {MANIFEST}\n")[0]
+    assert found.id == "bundle_sums" and found.problem.count(".whl") == 5 and found.problem.endswith(" ...") is more
+
+
+def test_a_manifest_is_the_same_in_whatever_order_it_was_made(tmp_path):
+    """Its hash is handed on, and a bundle that did not change is not written again."""
+    entries = [
+        item("wheel", f"{n}.whl", "", f"{9 - n}" * 64, 1, store.blob(SHA, "x"), platforms="ba") for n in range(9)
+    ]
+    data = manifest({}, entries[::-1], [A3])
+    assert [entry["name"] for entry in data["items"]] == [f"{n}.whl" for n in range(9)]
+    assert data["items"][0]["platforms"] == ["a", "b"]
+    assert write(str(tmp_path), data) and not write(str(tmp_path), manifest({}, entries, [A3]))
 
 
 def test_another_manifest_than_the_verified_one_is_refused(bundle):

@@ -1292,3 +1292,35 @@ def test_who_connects_to_a_port(kind, port, sources):
         connections._sources({"kind": kind, "instance": 0}, {"name": port}, connections._Users({"services": rows}))
         == sources
     )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "entry"),
+    [
+        (["router", "balancer", "frontend"], "frontend"),
+        (["router", "balancer"], "balancer"),
+        (["prefill", "router"], "router"),
+        (["prefill"], None),
+        ([], None),
+    ],
+)
+def test_clients_connect_to_the_foremost_service(kinds, entry):
+    ports = [{"name": name, "first": number} for number, name in enumerate(("metrics", "api", "other"), 8000)]
+    services = [
+        {"kind": kind, "name": f"{kind}-0", "host": f"h-{kind}", "address": f"a-{kind}", "ports": ports}
+        for kind in kinds
+    ]
+    found = connections.entry({"services": services})
+    assert (
+        found and (found.host, found.address, found.port) == (f"h-{entry}", f"a-{entry}", 8001) or not (entry or found)
+    )
+    without = [{**service, "ports": ports[:1]} for service in services]
+    assert connections.entry({"services": without}) is None
+
+
+def test_a_cluster_tests_no_connections_of_hosts():
+    wanted = plan()
+    assert (
+        connections.port_probes({**wanted, "runtime_facts": {**wanted["runtime_facts"], "in_cluster": True}}, facts())
+        == {}
+    )
