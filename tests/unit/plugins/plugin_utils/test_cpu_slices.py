@@ -98,6 +98,19 @@ def test_npus_of_one_node_share_its_cpus():
     assert found.cpus[7] == tuple(range(168, 192))
 
 
+@pytest.mark.parametrize(("generation", "divided"), [("a2", False), ("310p", False), ("a3", True)])
+def test_a_known_affinity_counts_but_on_a3(generation, divided):
+    """As vLLM-Ascend does: another division would put an interrupt on the CPU of another engine."""
+    nodes, npus = machine(2, 20), [0, 1]
+    affinity = {0: nodes[1], 1: nodes[0]}
+    found = slices(generation, all_of(nodes)[::-1], nodes, npus, affinity).cpus
+    assert found == ({0: nodes[0], 1: nodes[1]} if divided else affinity)
+
+
+def test_housekeeping_takes_the_lowest_cpus_in_whatever_order_they_are_listed():
+    assert housekeeping({1: (9, 7, 8), 0: (3, 1)}, 2) == (1, 3, 7, 8)
+
+
 def test_too_few_cpus_are_a_problem_of_each_npu():
     found = slices("a3", range(79), machine(1, 79), range(16), {})
     assert found.problems == {15: "4 CPUs are left for it, and it needs 5"} and 15 not in found.cpus

@@ -12,6 +12,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bench.report impo
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.text import bench_text
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import tuning
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report_page import check_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report_text import check_text
@@ -216,6 +217,19 @@ def test_check_names_what_differs_from_the_profile():
     }
     assert found_by(planned(), facts(**tuned)) == {}
     assert found_by(planned({"inference_tune_profile": "none"}), facts()) == {}
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(1, ""), (4, ""), (5, ", and 1 more settings"), (7, ", and 3 more settings")]
+)
+def test_four_settings_that_differ_are_named(monkeypatch, count, more):
+    row = {"tuned": True, "as_wanted": False, "found": "0", "wanted": "1"}
+    odd = [{**row, "setting": f"s{number}"} for number in range(count)]
+    right = {**row, "setting": "right", "as_wanted": True}
+    monkeypatch.setattr(tuning, "rows", lambda *asked: [right, *odd, {**row, "setting": "untuned", "tuned": False}])
+    problem = found_by(planned(), facts())["TUNE-DIFFERS"]["problem"]
+    named = ", ".join(f"s{number} is 0 (wanted: 1)" for number in range(min(count, 4)))
+    assert problem == f"profile safe: {named}{more}"
 
 
 def test_interrupts_that_moved_differ():
