@@ -45,6 +45,10 @@ def test_a_warm_up_comes_first_and_each_measurement_has_other_prompts(plan):
     assert option(runs[1], "--num-prompts") == "64"
     assert (option(runs[4], "--max-concurrency"), option(runs[4], "--random-input-len")) == ("8", "100")
     assert found["devices"] == sum(len(service["devices"]) for service in plan["services"])
+    engines = [engine for kind in ("colocated", "prefill", "decode") for engine in plan["verify"].get(kind, ())]
+    assert sorted(found["options"]["engines"], key=str) == sorted(
+        ({key: engine[key] for key in ("name", "url")} for engine in engines), key=str
+    )
 
 
 def test_the_load_goes_through_the_entry_with_the_tokenizer_of_the_model(plan):
@@ -171,6 +175,7 @@ def test_a_trace_is_sent_to_its_end_unless_a_number_is_wanted(plan, prompts, num
     runs = bench_runs(plan, {"profile": "trace", "trace": "/data/t.jsonl", "prompts": prompts})["runs"]
     argv = runs[1]["argv"]
     assert argv[argv.index("--num-prompts") + 1] == str(number) and "--ignore-eos" not in argv
+    assert "--ignore-eos" in runs[0]["argv"] and "--max-concurrency" in runs[0]["argv"], "the warm-up ends"
 
 
 def test_a_release_without_the_program_is_refused():
@@ -382,7 +387,15 @@ def test_a_load_that_was_not_measured_again_is_named(plan):
     more = {**old["loads"][0], "load": 64, "title": "64"}
     found = report(plan, [50.0] * 3, old={**old, "loads": [*old["loads"], more]})
     assert (ids(found), found["passed"]) == (["BENCH-COMPARE"], True)
-    assert "64" in found["findings"][0]["problem"]
+    assert "64" in found["findings"][0]["problem"] and found["findings"][0]["why"] == "It was not compared."
+
+
+def test_each_run_has_a_result(plan):
+    """Otherwise figures would be those of another load."""
+    bench, results = measured(plan, [50.0] * 3)
+    for wrong in (results[:-1], [*results, results[-1]]):
+        with pytest.raises(ValueError, match="zip"):
+            bench_report(plan, bench, wrong)
 
 
 def test_another_model_is_named(plan):

@@ -1142,7 +1142,11 @@ def test_a_store_on_the_hosts_has_to_fit_into_memory_and_huge_pages():
 
 def test_rank_table_of_an_a3_deployment():
     table = rank_table(plan(), facts())
-    assert table["server_count"] == "3"
+    assert {key: value for key, value in table.items() if not key.endswith("list")} == {
+        "version": "1.2",
+        "server_count": "3",
+        "status": "completed",
+    }
     assert table["prefill_device_list"][0] == {
         "server_id": "10.0.0.1",
         "device_id": "0",
@@ -1176,6 +1180,16 @@ def test_a_rank_table_with_a_hole_is_refused_by_device():
         "hccn_tool -i 2 -vnic -g",
         "npu-smi info -t spod-info must show it",
     ]
+
+
+@pytest.mark.parametrize(("errors", "shown"), [({}, ""), ({"vnic": "busy"}, " (busy)"), ({"ip": "other"}, "")])
+def test_a_rank_table_without_an_address_says_what_the_tool_said(errors, shown):
+    data = copy.deepcopy(facts())
+    data["n2"]["hccn"]["devices"][2].update(vnic=None, errors=errors)
+    with pytest.raises(PlanError) as caught:
+        rank_table(plan(), data)
+    (finding,) = caught.value.findings
+    assert finding.fix.startswith(f"hccn_tool -i 2 -vnic -g shows no address{shown}: bring up the virtual NIC")
 
 
 def test_a_rank_table_says_which_host_was_not_asked_and_whose_tool_failed():
