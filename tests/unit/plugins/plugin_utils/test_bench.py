@@ -370,6 +370,13 @@ def test_requests_that_are_good_by_other_limits_are_not_compared(plan):
     assert report(plan, [50.0] * 3, old=old, request_goodput=2.0)["passed"] is False
 
 
+def test_a_trace_has_a_title_and_no_load(plan):
+    bench = bench_runs(plan, {"profile": "trace", "trace": "/data/t.jsonl", "repeats": 3})
+    result = {"figures": FIGURES, "engines": {"decode-0-0": {"requests": 8.0}}}
+    (load,) = bench_report(plan, bench, [result] * len(bench["runs"]))["loads"]
+    assert (load["load"], load["title"]) == (0, "trace")
+
+
 def test_another_trace_is_another_load(plan):
     old = report(plan, [50.0] * 3)
     found = report(plan, [50.0] * 3, old={**old, "settings": {**old["settings"], "trace": "/data/other.jsonl"}})

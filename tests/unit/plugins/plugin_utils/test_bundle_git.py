@@ -217,6 +217,43 @@ def test_a_password_reaches_git_and_no_argument(tmp_path, monkeypatch):
     assert other.returncode == 1 and other.stdout == b"", "another server, such as that of a submodule"
 
 
+@pytest.mark.parametrize(
+    ("repository", "address", "asks"),
+    [
+        (
+            "ssh://git@git.example/x.git",
+            "ssh://git@git.example/x.git",
+            False,
+        ),  # its user is no secret, and ssh needs it
+        ("git@git.example:x.git", "git@git.example:x.git", False),
+        ("https://git.example/x.git", "https://git.example/x.git", False),
+        ("https://me@git.example/x.git", "https://git.example/x.git", True),
+        ("http://me:s%40cret@git.example:8080/x.git", "http://git.example:8080/x.git", True),
+    ],
+)
+def test_only_a_user_of_http_is_kept_from_arguments(tmp_path, repository, address, asks):
+    given, access = Git(str(tmp_path))._access(repository)
+    assert given == address and (tmp_path / "askpass").exists() is bool(access) is asks
+    if asks:
+        assert access["ASCEND_GIT_USER"] == "me" and access["ASCEND_GIT_SERVER"] in address
+        assert access["ASCEND_GIT_PASSWORD"] == ("s@cret" if "cret" in repository else "")
+
+
+def test_modes_of_files_are_those_that_git_knows(tmp_path):
+    (tmp_path / "x-1/folder").mkdir(parents=True)
+    for name, mode in (("run", 0o700), ("data", 0o600), ("open", 0o666)):
+        (tmp_path / "x-1" / name).touch()
+        (tmp_path / "x-1" / name).chmod(mode)
+    for folder in (tmp_path / "x-1/folder", tmp_path / "x-1"):
+        folder.chmod(0o2775)
+    pack(str(tmp_path / "x-1"), str(tmp_path / "a.tar.gz"), 7)
+    with tarfile.open(tmp_path / "a.tar.gz") as opened:
+        found = {member.name: member.mode for member in opened}
+        assert {(member.uid, member.gid, member.uname, member.mtime) for member in opened} == {(0, 0, "", 7)}
+    modes = {"x-1": 0o755, "x-1/folder": 0o755, "x-1/run": 0o755, "x-1/data": 0o644, "x-1/open": 0o644}
+    assert found == modes
+
+
 def test_a_machine_without_git_is_named(origin, tmp_path):
     def run(*_given, **_more):
         raise ToolMissing("git cannot be started")

@@ -49,6 +49,13 @@ def test_it_needs_the_name_of_the_deployment(plan):
     assert refused(plan, {}, "other")[0] == {"DRILL-CONFIRM"}
 
 
+@pytest.mark.parametrize("confirmed", [None, "", "other", True])
+def test_a_drill_that_is_not_confirmed_is_refused_even_of_a_deployment_named_so(plan, confirmed):
+    for name in (plan["deployment"], "None"):
+        with pytest.raises(PlanError, match="DRILL-CONFIRM"):
+            drill_runs({**plan, "deployment": name}, {}, confirmed)
+
+
 @pytest.mark.parametrize("kind", ["decode", "router", "host"])
 def test_the_last_of_its_kind_is_not_hit(plan, kind):
     name = next(service["host"] for service in plan["services"] if service["kind"] == "router")
