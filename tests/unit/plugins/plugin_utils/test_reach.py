@@ -80,12 +80,14 @@ def test_the_largest_cause_is_named_and_none_of_two_for_the_same_pings():
     assert reach._best([[large, ("c", {1, 2, 3}, "another")]]) is None
     assert reach._best([[large], [("c", {1, 2, 3}, "less specific")]]) == large
     assert reach._best([[("a", {1}, "one ping")]]) is None
+    assert reach._best([[("a", {1}, "one ping"), large]]) == large
 
 
 @pytest.mark.parametrize(
     "groups, name",
     [
         ([["n3", "n1"], ["n2"]], "n2 | n1, n3"),
+        ([["n1", "n2"], ["n3"]], "n3 | n1, n2"),
         ([["n10", "n2"], ["n3", "n4"]], "n2, n10 | n3, n4"),
         ([["a"], [f"n{number}" for number in range(8)]], "a | n0, n1, n2, n3, n4, n5, n6, n7"),
         ([["a"], [f"n{number}" for number in range(9)]], "a | n0, n1, n2, n3, n4, n5, n6, n7 and 1 more"),
@@ -95,3 +97,12 @@ def test_the_largest_cause_is_named_and_none_of_two_for_the_same_pings():
 )
 def test_the_name_of_a_split_has_its_smallest_group_first(groups, name):
     assert reach._named(groups) == name
+
+
+def test_the_name_of_a_split_does_not_depend_on_the_order_of_answers():
+    pairs = [
+        (f"{first} device 0", f"{second} device 0") for first, second in (("h3", "h0"), ("h1", "h2"), ("h3", "h1"))
+    ]
+    for order in (pairs, pairs[::-1]):
+        ((name, covered, _problem),) = reach.splits(dict.fromkeys(order, {}), {pairs[2]})
+        assert name == "h0, h3 | h1, h2" and covered == {pairs[2]}
