@@ -188,11 +188,10 @@ def leftovers(plan: Plan, gone: t.Mapping[str, Service], old: t.Container[Key]) 
 
     ``old``: the result of `old_instances`. A process that is left over would look for its peers, and find the new ones.
     """
-    hosts = {service["name"]: service["host"] for service in plan["services"]}
     return {
         name
         for key, names in instances_of(plan["services"]).items()
-        if key not in old and any(name not in gone and hosts[name] for name in names)
+        if key not in old and names - set(gone)
         for name in names & set(gone)
     }
 

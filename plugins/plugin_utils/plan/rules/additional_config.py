@@ -11,9 +11,10 @@ import typing as t
 from ...description.findings import Finding
 from ...releases import values as data
 from ...releases.release import ADDITIONAL_SPANS, ORDER, Release
+from ..render.kv import deep
 from .base import Case, Rules
 from .engine_view import EngineView
-from .json_values import Problem, judged
+from .json_values import Problem, judged, settings
 
 RULES = Rules()
 FLAG = "additional-config"
@@ -33,12 +34,22 @@ def known(release: Release) -> data.Known:
 
 
 def config(view: EngineView) -> dict[str, t.Any]:
-    """The value of the flag, with the keys that are written behind a dot."""
-    found = dict(view.mapping(FLAG))
-    for flag, given in view.flags:
-        if flag.startswith(f"{FLAG}."):
-            found[flag.split(".", 1)[1]] = given[0] if given else True
+    """The value of the flag, with the keys that are written behind dots."""
+    found = view.mapping(FLAG)
+    for flag, base, value in settings(view):
+        if base == FLAG != flag:
+            found = deep(found, value)
     return found
+
+
+def _place(view: EngineView, path: str) -> str:
+    """Where a key is written: in the flag's mapping, or behind dots."""
+    keys = path.split(".")
+    for count in range(len(keys), 0, -1):
+        written = view.user_value(".".join((FLAG, *keys[:count])))
+        if written:
+            return ".".join((written[0], *keys[count:]))
+    return f"{view.path(FLAG)}.{path}"
 
 
 def problems(case: Case) -> t.Iterator[tuple[EngineView, Problem]]:
@@ -61,7 +72,7 @@ def key(case: Case) -> t.Iterator[Finding]:
             parent, dummy, own = path.rpartition(".")
             severity = _severity(release, parent)
             text = f"release {release.name} reads no {own}{f' in {parent}' if parent else ''}{_when(path)}"
-            yield Finding.at(f"{view.path(FLAG)}.{path}", value, text, near, severity)
+            yield Finding.at(_place(view, path), value, text, near, severity)
 
 
 def _severity(release: Release, parent: str) -> str:
@@ -89,7 +100,7 @@ def value_(case: Case) -> t.Iterator[Finding]:
         if problem != "key":
             severity = _severity(release, path.rpartition(".")[0])
             text = f"{path} takes {problem}, not {value!r}"
-            yield Finding.at(f"{view.path(FLAG)}.{path}", value, text, near, severity)
+            yield Finding.at(_place(view, path), value, text, near, severity)
 
 
 @RULES.rule(
@@ -106,9 +117,7 @@ def role(case: Case) -> t.Iterator[Finding]:
     for view in case.of("decode", "colocated") if has else ():
         sharding = config(view).get("layer_sharding")
         if sharding:
-            yield Finding.at(
-                f"{view.path(FLAG)}.layer_sharding", sharding, f"layer_sharding is set in pool {view.kind}"
-            )
+            yield Finding.at(_place(view, "layer_sharding"), sharding, f"layer_sharding is set in pool {view.kind}")
 
 
 @RULES.rule(
@@ -132,5 +141,4 @@ def eplb(case: Case) -> t.Iterator[Finding]:
             view.env.get("DYNAMIC_EPLB", "").lower() in ("true", "1") or view.env.get("EXPERT_MAP_RECORD") == "true"
         )
         if not allowed:
-            path = f"{view.path(FLAG)}.eplb_config.{on}"
-            yield Finding.at(path, found[on], f"{on} is set, and DYNAMIC_EPLB is not")
+            yield Finding.at(_place(view, f"eplb_config.{on}"), found[on], f"{on} is set, and DYNAMIC_EPLB is not")

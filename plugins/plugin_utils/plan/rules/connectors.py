@@ -245,8 +245,8 @@ def module_path(case: Case) -> t.Iterator[Finding]:
     """
     for view in case.engine_views:
         for connector in view.connectors:
-            module = connector.get("kv_connector_module_path")
-            if case.npu and module:
+            module, registered = connector.get("kv_connector_module_path"), case.context.release.connectors
+            if case.npu and module and connector.get("kv_connector") in registered:
                 severity = "" if case.context.release.module_path_wins else "warning"
                 problem = f"a module path is set although {connector.get('kv_connector')} is registered under its name"
                 yield Finding.at(view.kv_path("kv_connector_module_path"), module, problem, severity=severity)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 import typing as t
 
 from ...description.findings import Finding
@@ -18,7 +17,7 @@ LISTS = ("cluster", "monitoring", "clients")
 
 def _is_network(text: str) -> bool:
     try:
-        ipaddress.ip_network(re.sub("%[^/]*", "", text), strict=False)
+        ipaddress.ip_network(text, strict=False)
     except ValueError:
         return False
     return True

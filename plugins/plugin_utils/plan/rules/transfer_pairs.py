@@ -186,5 +186,5 @@ def models(case: Case) -> t.Iterator[Finding]:
     for kind in names_ if len(set(names_.values())) > 1 else ():
         own = getattr(case.context.description.pools, kind).model
         if own and names_[kind] != posixpath.basename(usual.rstrip("/")):
-            both = " and ".join(dict.fromkeys(names_.values()))
-            yield Finding.at(f"inference_pools.{kind}.model", own, f"prefill and decode load {both}")
+            problem = f"prefill loads {names_['prefill']}, decode loads {names_['decode']}"
+            yield Finding.at(f"inference_pools.{kind}.model", own, problem)

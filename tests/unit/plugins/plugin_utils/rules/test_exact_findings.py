@@ -1,0 +1,1109 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that is found for one description, word for word: nearest right and wrong values, which variable is named, where a rule is silent."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import (
+    APART,
+    DECODE,
+    PREFILL,
+    hosts,
+)
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import (
+    CERTIFIED,
+    ROUTER,
+    TWO,
+    C,
+    D,
+    P,
+)
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
+
+
+class Row(t.NamedTuple):
+    """Changes of a family's description, and all findings as ``severity RULE place = value: problem``."""
+
+    family: str
+    changes: dict[str, t.Any]
+    found: list[str]
+
+
+OF_NO_ADVISORY = {"inference_rules_ignore": ["ADVISORY"]}  # new ones are published while the tests stay
+ROWS = (
+    # the probe
+    Row(
+        "kubernetes",
+        {"inference_probe.enabled": True, f"{ROUTER}.flavour": "none"},
+        ["error PROBE-RUNTIME inference_probe.enabled = True: the runtime kubernetes has no host for the probe"],
+    ),
+    Row(
+        "p2p",
+        {"inference_probe.enabled": True, f"{ROUTER}.flavour": "none"},
+        ["error PROBE-ENTRY inference_probe.enabled = True: the deployment has no router that clients use"],
+    ),
+    Row("pooled", {"inference_probe.enabled": True, f"{ROUTER}.flavour": "none"}, []),
+    # a router that is not planned has no options
+    Row(
+        "p2p",
+        {f"{ROUTER}.flavour": "none", f"{ROUTER}.args": {"max-retries": -1}, f"{D}.args.additional-config": {}},
+        [],
+    ),
+    # networks
+    Row(
+        "p2p",
+        {
+            "inference_firewall": {
+                "state": "present",
+                "cluster": ["10.0.0"],
+                "monitoring": ["10.0.0.0/33"],
+                "clients": ["10.0.0.0/32", "::/129"],
+            }
+        },
+        [
+            "error FIREWALL-NETWORK inference_firewall.clients[1] = ::/129: '::/129' is not an IP address or network",
+            "error FIREWALL-NETWORK inference_firewall.cluster[0] = 10.0.0: '10.0.0' is not an IP address or network",
+            "error FIREWALL-NETWORK inference_firewall.monitoring[0] = 10.0.0.0/33: '10.0.0.0/33' is not an IP address or network",
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_firewall": {"state": "present", "clients": ["fe80::1%eth0"]}},
+        [
+            "error VARIABLE-TEXT inference_firewall.clients[0] = 'fe80::1%eth0': an IP address or a network, such as 10.0.0.0/24 is expected"
+        ],
+    ),
+    # how long prefill holds KV cache: on CPUs by another variable
+    Row(
+        "cpu",
+        {"inference_env.VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT": 29},
+        [
+            "warning HOLD-TIMEOUT inference_env.VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT = 29: KV blocks are held for 29 seconds only"
+        ],
+    ),
+    Row("cpu", {"inference_env.VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT": 30}, []),
+    Row("cpu", {"inference_env.VLLM_NIXL_ABORT_REQUEST_TIMEOUT": 29}, []),
+    Row(
+        "p2p",
+        {f"{P}.env.VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT": 0},
+        [
+            (
+                "error ENV-TIMEOUT inference_pools.prefill.env.VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT = 0: '0' is not a whole number of "
+                "seconds above zero"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.env.VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT": 29, "inference_env.ASCEND_CONNECT_TIMEOUT": "x"},
+        [
+            "error ENV-TIMEOUT inference_env.ASCEND_CONNECT_TIMEOUT = x: 'x' is not a whole number of milliseconds above zero"
+        ],
+    ),
+    # ports that nobody binds, as one number or as a list
+    Row(
+        "p2p",
+        {f"{D}.hosts.node4.ports.dp_rpc": [12000, 12010]},
+        [
+            (
+                "error PORT-GROUP inference_pools.decode.hosts.node4.ports.dp_rpc = [12000, 12010]: the processes of decode-0 connect to "
+                "port 10600 of node3"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.ports.llmdatadist": [5600, 5601]},
+        [
+            "error PORT-UNUSED inference_pools.prefill.ports.llmdatadist = [5600, 5601]: no process of pool prefill binds a port llmdatadist"
+        ],
+    ),
+    # groups: not in a cluster, and not the controller; at most eight hosts are named
+    Row("kubernetes", {"inventory": hosts(2, {"prefil": (1,), "ungrouped": (2,)})}, []),
+    Row(
+        "p2p",
+        {
+            "inventory": {
+                **hosts(4, APART),
+                **{name: {"groups": ["ungrouped"], "variables": {}} for name in ("localhost", "127.0.0.1", "::1")},
+            }
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {"inventory": {**hosts(4, APART), "127.0.0.2": {"groups": ["ungrouped"], "variables": {}}}},
+        [
+            "warning HOST-UNUSED inventory hosts = : 127.0.0.2 is in no group of the deployment (decode, mooncake_master, prefill, router)"
+        ],
+    ),
+    Row(
+        "pooled",
+        {"inventory": hosts(10, {"colocated": (1, 2), "colocate": range(3, 11)})},
+        [
+            (
+                "warning GROUP-SIMILAR inventory group colocate = : group 'colocate' is not 'colocated', which the deployment uses: "
+                "node3, node4, node5, node6, node7, node8, node9, node10 are not in 'colocated'"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {"inventory": hosts(11, {"colocated": (1, 2), "colocate": range(2, 12)})},
+        [
+            (
+                "warning GROUP-SIMILAR inventory group colocate = : group 'colocate' is not 'colocated', which the deployment uses: "
+                "node3, node4, node5, node6, node7, node8, node9, node10 and 1 more are not in 'colocated'"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {
+            "inventory": hosts(
+                11, {"colocated": (1, 2), "colocate": (3, 4), "router": (1,), "routr": (5,), "ungrouped": range(6, 12)}
+            )
+        },
+        [
+            (
+                "warning GROUP-SIMILAR inventory group colocate = : group 'colocate' is not 'colocated', which the deployment uses: "
+                "node3, node4 are not in 'colocated'"
+            ),
+            (
+                "warning GROUP-SIMILAR inventory group routr = : group 'routr' is not 'router', which the deployment uses: node5 is not "
+                "in 'router'"
+            ),
+            (
+                "warning HOST-UNUSED inventory hosts = : node6, node7, node8, node9, node10, node11 are in no group of the deployment "
+                "(colocated, mooncake_master, router)"
+            ),
+        ],
+    ),
+    # settings without effect
+    Row(
+        "p2p",
+        {
+            "inference_encoder_cache.path": "/srv/encoder",
+            "inventory": hosts(5, {**APART, "encode": (5,)}),
+            "inference_pools.encode": {"tensor_parallel_size": 4},
+        },
+        [],
+    ),
+    Row("cpu", {"inference_engine_version": "0.1.0"}, []),
+    Row("p2p", {"inference_engine_version": "0.23.0"}, []),
+    Row(
+        "p2p",
+        {
+            **TWO,
+            f"{ROUTER}.frontend_paths": ["/v1/models"],
+            f"{ROUTER}.frontend_answer_timeout": 100,
+            f"{ROUTER}.frontend_client_timeout": 100,
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {**TWO, f"{ROUTER}.frontend_answer_timeout": 100, f"{ROUTER}.frontend_port": 9443},
+        ["warning FRONTEND-UNUSED inference_router.frontend_port = : frontend_port is set without a frontend"],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.frontend_answer_timeout": 100, f"{ROUTER}.frontend_client_timeout": 100},
+        [
+            (
+                "warning FRONTEND-UNUSED inference_router.frontend_answer_timeout = : frontend_answer_timeout, frontend_client_timeout "
+                "are set without a frontend"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.frontend_paths": ["/v1/models"]},
+        ["warning FRONTEND-UNUSED inference_router.frontend_paths = : frontend_paths is set without a frontend"],
+    ),
+    # folders: another rule judges what is no model; a cluster's nodes have no folder of the collection
+    Row("p2p", {"inference_model.path": "/"}, ["error MODEL-PATH inference_model.path = /: '/' names no model"]),
+    Row(
+        "p2p",
+        {f"{P}.model": "/usr"},
+        [
+            "error FOLDER-SYSTEM inference_pools.prefill.model = /usr: /usr is a folder of the operating system or of all users"
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_container.mounts": ["/run/podman.sock:/x", "/a/crio.sock:/y"]},
+        [
+            (
+                "error FOLDER-SYSTEM inference_container.mounts[0] = /run/podman.sock: mount '/run/podman.sock:/x': /run/podman.sock is "
+                "the socket of a container engine, over which a service becomes root"
+            ),
+            (
+                "error FOLDER-SYSTEM inference_container.mounts[1] = /a/crio.sock: mount '/a/crio.sock:/y': /a/crio.sock is the socket "
+                "of a container engine, over which a service becomes root"
+            ),
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_container.mounts": ["/opt/:/x"]},
+        [
+            (
+                "error FOLDER-SYSTEM inference_container.mounts[0] = /opt/: mount '/opt/:/x': /opt/ contains inference_root, with the "
+                "files and secrets of all services"
+            )
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_container.mounts": ["/opt/ascend-inference:/x"]},
+        [
+            (
+                "error FOLDER-SYSTEM inference_container.mounts[0] = /opt/ascend-inference: mount '/opt/ascend-inference:/x': "
+                "/opt/ascend-inference contains inference_root, with the files and secrets of all services"
+            )
+        ],
+    ),
+    Row(
+        "docker",
+        {
+            "inference_container.mounts": [
+                "/opt/ascend:/x",
+                "/opt/ascend-inference-2:/y",
+                "/opt/ascend-inference/cache:/z",
+            ]
+        },
+        [],
+    ),
+    Row("kubernetes", {"inference_model.path": "/opt/ascend-inference"}, []),
+    Row("kubernetes", {"inference_kubernetes.model_claim": "models", "inference_model.path": "/var/lib"}, []),
+    # what is installed
+    Row(
+        "pooled",
+        {"inference_hardware": "a3", "inference_engine_install": "wheel"},
+        ["error WHEEL-CHIP inference_engine_install = wheel: the wheel of release 0.23.0 is for a2, but hosts are a3"],
+    ),
+    Row(
+        "pooled",
+        {"inference_hardware": "910a", "inference_devices": 8},
+        [
+            "error BUILD-CHIP inference_hardware = 910a: vLLM-Ascend has no build for 910a",
+            "error HARDWARE-PD inference_pools.colocated = 910a: node1 is 910a, which cannot transfer KV cache",
+            "error HARDWARE-PD inference_pools.colocated = 910a: node2 is 910a, which cannot transfer KV cache",
+        ],
+    ),
+    Row(
+        "pooled",
+        {"inference_hardware": "910a", "inference_devices": 8, "inference_engine_install": "site"},
+        [
+            "error HARDWARE-PD inference_pools.colocated = 910a: node1 is 910a, which cannot transfer KV cache",
+            "error HARDWARE-PD inference_pools.colocated = 910a: node2 is 910a, which cannot transfer KV cache",
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_hardware": "910a", "inference_devices": 16},
+        [
+            "error HARDWARE-PD inference_pools.decode = 910a: node3 is 910a, which cannot transfer KV cache",
+            "error HARDWARE-PD inference_pools.decode = 910a: node4 is 910a, which cannot transfer KV cache",
+            "error HARDWARE-PD inference_pools.prefill = 910a: node1 is 910a, which cannot transfer KV cache",
+            "error HARDWARE-PD inference_pools.prefill = 910a: node2 is 910a, which cannot transfer KV cache",
+        ],
+    ),
+    Row(
+        "cpu",
+        {"inference_engine_install": "wheel"},
+        ["warning INSTALL-UNUSED inference_engine_install = wheel: wheel has no effect: the engine is vllm_cpu"],
+    ),
+    Row(
+        "docker",
+        {"inference_engine_install": "site"},
+        ["warning INSTALL-UNUSED inference_engine_install = site: site has no effect: docker runs images"],
+    ),
+    # secrets
+    Row(
+        "p2p",
+        {"inference_secrets.api_key": True},
+        ["error SECRET-FORM inference_secrets.api_key = (hidden): api_key is empty or not text"],
+    ),
+    Row("p2p", {"inference_secrets.api_key": 12345}, []),
+    Row(
+        "p2p",
+        {"inference_secrets.api_key": "   "},
+        ["error SECRET-FORM inference_secrets.api_key = (hidden): api_key is empty or not text"],
+    ),
+    Row(
+        "p2p",
+        {"inference_secrets.client_keys": "one tw,o", f"{ROUTER}.frontend": "nginx", **CERTIFIED},
+        [
+            "error SECRET-FORM inference_secrets.client_keys = (hidden): client_keys has other characters than A-Z a-z 0-9 . _ ~ + / = -"
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_secrets.client_key": "one", "inference_secrets.apikey": "one"},
+        [
+            "warning SECRET-UNKNOWN inference_secrets.apikey = (hidden): no service reads the secret 'apikey'",
+            "warning SECRET-UNKNOWN inference_secrets.client_key = (hidden): no service reads the secret 'client_key'",
+        ],
+    ),
+    # code of a model: of a repository, and where the option is on
+    Row(
+        "p2p",
+        {"inference_model.path": "org/model", **OF_NO_ADVISORY},
+        [
+            "warning REMOTE-CODE inference_args.trust-remote-code = true: the engine downloads and runs code of org/model"
+        ],
+    ),
+    Row("p2p", {"inference_model.path": "org/model", "inference_args.trust-remote-code": False, **OF_NO_ADVISORY}, []),
+    Row(
+        "p2p",
+        {f"{P}.model": "org/qwen-moe-w8a8", f"{D}.args.trust-remote-code": False, **OF_NO_ADVISORY},
+        [
+            "warning REMOTE-CODE inference_args.trust-remote-code = true: the engine downloads and runs code of org/qwen-moe-w8a8"
+        ],
+    ),
+    Row("p2p", {f"{P}.model": "org/qwen-moe-w8a8", f"{P}.args.trust-remote-code": False, **OF_NO_ADVISORY}, []),
+    # variables of the environment
+    Row("p2p", {f"{D}.env.PYTORCH_NPU_ALLOC_CONF": "page_size:1g, segment_size_mb:20,pinned_mem_register:True"}, []),
+    Row(
+        "p2p",
+        {
+            f"{D}.env.PYTORCH_NPU_ALLOC_CONF": "multi_stream_lazy_reclaim:True,pin_memory_expandable_segments:False,roundup_power2_divisions:[256:1,>:8]"
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env.PYTORCH_NPU_ALLOC_CONF": "roundup_power2_divisions:[256:1"},
+        [
+            (
+                "error ENV-VALUE inference_pools.decode.env.PYTORCH_NPU_ALLOC_CONF = roundup_power2_divisions:[256:1: "
+                "'roundup_power2_divisions:[256:1' is not NAME:VALUE of max_split_size_mb, garbage_collection_threshold, "
+                "expandable_segments, base_addr_aligned_kb, page_size"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env.PYTORCH_NPU_ALLOC_CONF": "page_size:1g;page_size:1g"},
+        [
+            (
+                "error ENV-VALUE inference_pools.decode.env.PYTORCH_NPU_ALLOC_CONF = page_size:1g;page_size:1g: "
+                "'page_size:1g;page_size:1g' is not NAME:VALUE of max_split_size_mb, garbage_collection_threshold, expandable_segments, "
+                "base_addr_aligned_kb, page_size"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.env": {
+                "HCCL_RDMA_TC": "256",
+                "HCCL_RDMA_RETRY_CNT": "0",
+                "TASK_QUEUE_ENABLE": "3",
+                "ASCEND_GLOBAL_LOG_LEVEL": "5",
+                "VLLM_USE_V1": "2",
+            }
+        },
+        [
+            "error ENV-VALUE inference_pools.decode.env.ASCEND_GLOBAL_LOG_LEVEL = 5: '5' is not a number from 0 to 4",
+            "error ENV-VALUE inference_pools.decode.env.HCCL_RDMA_RETRY_CNT = 0: '0' is not a number from 1 to 7",
+            "error ENV-VALUE inference_pools.decode.env.HCCL_RDMA_TC = 256: '256' is not a multiple of 4 from 0 to 252",
+            "error ENV-VALUE inference_pools.decode.env.TASK_QUEUE_ENABLE = 3: '3' is not 0, 1 or 2",
+            "error ENV-VALUE inference_pools.decode.env.VLLM_USE_V1 = 2: '2' is not 0 or 1",
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env": {"HCCL_RDMA_TC": "131", "HCCL_RDMA_RETRY_CNT": "8", "VLLM_RPC_TIMEOUT": "0"}},
+        [
+            "error ENV-VALUE inference_pools.decode.env.HCCL_RDMA_RETRY_CNT = 8: '8' is not a number from 1 to 7",
+            "error ENV-VALUE inference_pools.decode.env.HCCL_RDMA_TC = 131: '131' is not a multiple of 4 from 0 to 252",
+            "error ENV-VALUE inference_pools.decode.env.VLLM_RPC_TIMEOUT = 0: '0' is not a whole number above 0",
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env.HCCL_RDMA_TC": "133"},
+        ["error ENV-VALUE inference_pools.decode.env.HCCL_RDMA_TC = 133: '133' is not a multiple of 4 from 0 to 252"],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env.HCCL_RDMA_TC": "0132"},
+        ["error ENV-VALUE inference_pools.decode.env.HCCL_RDMA_TC = 0132: '0132' is not a multiple of 4 from 0 to 252"],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.env": {
+                "HCCL_RDMA_TC": "0",
+                "HCCL_RDMA_RETRY_CNT": "1",
+                "VLLM_RPC_TIMEOUT": "1",
+                "ASCEND_GLOBAL_LOG_LEVEL": "0",
+            }
+        },
+        [],
+    ),
+    Row("cpu", {f"{D}.env": {"VLLM_USE_V1": "2", "OMP_PROC_BIND": "no"}}, []),
+    Row(
+        "p2p",
+        {
+            f"{D}.env": {
+                "OWN_HCCL_RDMA_TCC": "1",
+                "VLLM_ASCEND_OWN": "1",
+                "HCCL_BUFFSIZES": "200",
+                "ASCEND_CONNECT_TIMEOUTS": "1",
+                "OMP_NUM_THREAD": "1",
+            }
+        },
+        [
+            "warning ENV-TYPO inference_pools.decode.env.ASCEND_CONNECT_TIMEOUTS = 1: nothing reads ASCEND_CONNECT_TIMEOUTS",
+            "warning ENV-TYPO inference_pools.decode.env.HCCL_BUFFSIZES = 200: nothing reads HCCL_BUFFSIZES",
+            "warning ENV-TYPO inference_pools.decode.env.OMP_NUM_THREAD = 1: nothing reads OMP_NUM_THREAD",
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env": {"PYTORCH_NPU_ALLOC_CON": "x", "VLLM_NIXL_ABORT_REQUEST_TIMEOUTS": "3", "HCCL_IF_IPS": "x"}},
+        [
+            "warning ENV-TYPO inference_pools.decode.env.HCCL_IF_IPS = x: nothing reads HCCL_IF_IPS",
+            "warning ENV-TYPO inference_pools.decode.env.PYTORCH_NPU_ALLOC_CON = x: nothing reads PYTORCH_NPU_ALLOC_CON",
+            "warning ENV-TYPO inference_pools.decode.env.VLLM_NIXL_ABORT_REQUEST_TIMEOUTS = 3: nothing reads VLLM_NIXL_ABORT_REQUEST_TIMEOUTS",
+        ],
+    ),
+    # --additional-config: keys in a mapping and behind dots, which are the same to vLLM
+    Row(
+        "p2p",
+        {
+            f"{P}.args": {
+                **PREFILL["args"],
+                "additional-config.enable_kv_nzz": True,
+                "additional-config.enable_kv_nz": "maybe",
+            }
+        },
+        [
+            (
+                "warning CONFIG-VALUE inference_pools.prefill.args.additional-config.enable_kv_nz = maybe: enable_kv_nz takes true or "
+                "false, not 'maybe'"
+            ),
+            "warning CONFIG-KEY inference_pools.prefill.args.additional-config.enable_kv_nzz = True: release 0.23.0 reads no enable_kv_nzz",
+        ],
+    ),
+    Row(
+        "pooled",
+        {"inference_args": {"additional-config.enable_kv_nzz": True}},
+        [
+            "warning CONFIG-KEY inference_args.additional-config.enable_kv_nzz = True: release 0.23.0 reads no enable_kv_nzz"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args": {**PREFILL["args"], "additional-config.eplb_config.dynamic_eplb": True}},
+        [
+            (
+                "error EPLB-ENVIRONMENT inference_pools.prefill.args.additional-config.eplb_config.dynamic_eplb = True: dynamic_eplb is "
+                "set, and DYNAMIC_EPLB is not"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.args": {**PREFILL["args"], "additional-config.eplb_config.dynamic_eplb": True},
+            f"{P}.env.DYNAMIC_EPLB": "true",
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.args": {
+                **PREFILL["args"],
+                "additional-config.eplb_config": {"num_redundant": 1},
+                "additional-config.eplb_config.num_redundant_experts": 2,
+            }
+        },
+        [
+            (
+                "error CONFIG-KEY inference_pools.prefill.args.additional-config.eplb_config.num_redundant = 1: release 0.23.0 reads no "
+                "num_redundant in eplb_config"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{C}.args": {"additional-config.layer_sharding": ["o_proj"]}},
+        [
+            (
+                "error CONFIG-ROLE inference_pools.colocated.args.additional-config.layer_sharding = ['o_proj']: layer_sharding is set "
+                "in pool colocated"
+            )
+        ],
+    ),
+    Row("p2p-0.11", {f"{P}.args.additional-config": {"ascend_scheduler_config": {"enabled": True, "own": 1}}}, []),
+    Row(
+        "p2p-0.11",
+        {f"{P}.args.additional-config": {"ascend_scheduler_config": {"enabled": "maybe"}}},
+        [
+            (
+                "warning CONFIG-VALUE inference_pools.prefill.args.additional-config.ascend_scheduler_config.enabled = maybe: "
+                "ascend_scheduler_config.enabled takes true or false, not 'maybe'"
+            )
+        ],
+    ),
+    Row(
+        "p2p-0.13",
+        {f"{P}.args.additional-config": {"ascend_scheduler_config": {"own": 1}}},
+        [
+            (
+                "warning CONFIG-KEY inference_pools.prefill.args.additional-config.ascend_scheduler_config = {'own': 1}: release 0.13.0 "
+                "reads no ascend_scheduler_config; 0.7.3 to 0.11.0 did"
+            )
+        ],
+    ),
+    Row(
+        "newest",
+        {"inference_release": "main", f"{P}.args.additional-config": {"enable_kv_nzz": True, "mc2_comm_alg": "full"}},
+        [
+            "warning CONFIG-KEY inference_pools.prefill.args.additional-config.enable_kv_nzz = True: release main reads no enable_kv_nzz",
+            (
+                "warning CONFIG-VALUE inference_pools.prefill.args.additional-config.mc2_comm_alg = full: mc2_comm_alg takes one of "
+                "fullmesh, fullmesh_v2, hierarchy, not 'full'"
+            ),
+        ],
+    ),
+    Row("cpu", {f"{P}.args.additional-config": {"enable_kv_nzz": True, "eplb_config": {"dynamic_eplb": True}}}, []),
+    Row(
+        "pooled",
+        {f"{C}.args.additional-config": {"layer_sharding": ["o_proj"]}},
+        [
+            (
+                "error CONFIG-ROLE inference_pools.colocated.args.additional-config.layer_sharding = ['o_proj']: layer_sharding is set "
+                "in pool colocated"
+            )
+        ],
+    ),
+    Row("p2p", {f"{D}.args.additional-config": {"layer_sharding": []}}, []),
+    Row(
+        "p2p",
+        {
+            f"{D}.args.additional-config.eplb_config": {"expert_map_record_path": "/x"},
+            f"{D}.env.EXPERT_MAP_RECORD": "1",
+        },
+        [
+            (
+                "error EPLB-ENVIRONMENT inference_pools.decode.args.additional-config.eplb_config.expert_map_record_path = /x: "
+                "expert_map_record_path is set, and DYNAMIC_EPLB is not"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.args.additional-config.eplb_config": {"expert_map_record_path": "/x"},
+            f"{D}.env.EXPERT_MAP_RECORD": "true",
+        },
+        [],
+    ),
+    Row("p2p", {f"{D}.args.additional-config.eplb_config": {"dynamic_eplb": True}, f"{D}.env.DYNAMIC_EPLB": "1"}, []),
+    Row(
+        "p2p", {f"{D}.args.additional-config.eplb_config": {"dynamic_eplb": True}, f"{D}.env.DYNAMIC_EPLB": "TRUE"}, []
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.args.additional-config.eplb_config": {"dynamic_eplb": True},
+            f"{P}.env.DYNAMIC_EPLB": "true",
+            f"{D}.env.DYNAMIC_EPLB": "0",
+        },
+        [
+            (
+                "error EPLB-ENVIRONMENT inference_pools.decode.args.additional-config.eplb_config.dynamic_eplb = True: dynamic_eplb is "
+                "set, and DYNAMIC_EPLB is not"
+            )
+        ],
+    ),
+    # options by which vLLM splits ranks: derived where the plan splits them, refused elsewhere
+    Row(
+        "pooled",
+        {f"{C}.args": {"nnodes": 2, "node-rank": 1, "master-addr": "10.1.0.1", "master-port": 29500, "headless": True}},
+        [
+            (
+                "error FLAG-DERIVED inference_pools.colocated.args.headless = True: --headless is False in this plan; it is derived from "
+                "inference_pools.colocated.hosts_per_instance"
+            ),
+            "error FLAG-LAUNCH inference_pools.colocated.args.headless = True: the plan does not start colocated with --headless",
+            "error FLAG-LAUNCH inference_pools.colocated.args.master-addr = 10.1.0.1: the plan does not start colocated with --master-addr",
+            "error FLAG-LAUNCH inference_pools.colocated.args.master-port = 29500: the plan does not start colocated with --master-port",
+            "error FLAG-LAUNCH inference_pools.colocated.args.nnodes = 2: the plan does not start colocated with --nnodes",
+            (
+                "error FLAG-DERIVED inference_pools.colocated.args.node-rank = 1: --node-rank is 0 in this plan; it is derived from "
+                "inference_pools.colocated.hosts_per_instance"
+            ),
+            "error FLAG-LAUNCH inference_pools.colocated.args.node-rank = 1: the plan does not start colocated with --node-rank",
+        ],
+    ),
+    Row(
+        "pooled",
+        {
+            f"{C}.args": {
+                "data-parallel-rank": 1,
+                "data-parallel-start-rank": 1,
+                "data-parallel-hybrid-lb": True,
+                "data-parallel-external-lb": True,
+            }
+        },
+        [
+            (
+                "error FLAG-LAUNCH inference_pools.colocated.args.data-parallel-external-lb = True: the plan does not start colocated "
+                "with --data-parallel-external-lb"
+            ),
+            (
+                "error FLAG-LAUNCH inference_pools.colocated.args.data-parallel-hybrid-lb = True: the plan does not start colocated with "
+                "--data-parallel-hybrid-lb"
+            ),
+            (
+                "error FLAG-DERIVED inference_pools.colocated.args.data-parallel-rank = 1: --data-parallel-rank is 0 in this plan; it is "
+                "derived from inference_pools.colocated.load_balancing"
+            ),
+            (
+                "error FLAG-LAUNCH inference_pools.colocated.args.data-parallel-rank = 1: the plan does not start colocated with "
+                "--data-parallel-rank"
+            ),
+            (
+                "error FLAG-DERIVED inference_pools.colocated.args.data-parallel-start-rank = 1: --data-parallel-start-rank is 0 in this "
+                "plan; it is derived from inference_pools.colocated.data_parallel_size"
+            ),
+            (
+                "error FLAG-LAUNCH inference_pools.colocated.args.data-parallel-start-rank = 1: the plan does not start colocated with "
+                "--data-parallel-start-rank"
+            ),
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{C}.args": {"headless": False, "nnodes": None}},
+        [
+            (
+                "error FLAG-NO-FORM inference_pools.colocated.args.headless = False: vLLM 0.23.0 has no option --no-headless, so "
+                "--headless cannot be false"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{C}.hosts.node2.args.headless": True},
+        [
+            (
+                "error FLAG-DERIVED inference_pools.colocated.hosts.node2.args.headless = True: --headless is False in this plan; it is "
+                "derived from inference_pools.colocated.hosts_per_instance"
+            ),
+            "error FLAG-LAUNCH inference_pools.colocated.hosts.node2.args.headless = True: the plan does not start colocated with --headless",
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.args.headless": True},
+        [
+            (
+                "error FLAG-DERIVED inference_pools.decode.args.headless = True: --headless is False in this plan; it is derived from "
+                "inference_pools.decode.hosts_per_instance"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.args.data-parallel-start-rank": 1},
+        [
+            (
+                "error FLAG-DERIVED inference_pools.decode.args.data-parallel-start-rank = 1: --data-parallel-start-rank is 0 in this "
+                "plan; it is derived from inference_pools.decode.data_parallel_size"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.data-parallel-start-rank": 1},
+        [
+            (
+                "error FLAG-DERIVED inference_pools.prefill.args.data-parallel-start-rank = 1: --data-parallel-start-rank is 0 in this "
+                "plan; it is derived from inference_pools.prefill.data_parallel_size"
+            ),
+            (
+                "error FLAG-LAUNCH inference_pools.prefill.args.data-parallel-start-rank = 1: the plan does not start prefill with "
+                "--data-parallel-start-rank"
+            ),
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.load_balancing": "external", f"{D}.args.data-parallel-start-rank": 1},
+        [
+            (
+                "error FLAG-DERIVED inference_pools.decode.args.data-parallel-start-rank = 1: --data-parallel-start-rank is 0 in this "
+                "plan; it is derived from inference_pools.decode.data_parallel_size"
+            ),
+            (
+                "error FLAG-LAUNCH inference_pools.decode.args.data-parallel-start-rank = 1: the plan does not start decode with "
+                "--data-parallel-start-rank"
+            ),
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.load_balancing": "external", f"{D}.args.data-parallel-rank": 1},
+        [
+            (
+                "error FLAG-DERIVED inference_pools.decode.args.data-parallel-rank = 1: --data-parallel-rank is 0 in this plan; it is "
+                "derived from inference_pools.decode.load_balancing"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.load_balancing": "external",
+            f"{D}.data_parallel_size": 1,
+            f"{D}.tensor_parallel_size": 8,
+            f"{D}.args.data-parallel-rank": 1,
+        },
+        [
+            (
+                "error FLAG-DERIVED inference_pools.decode.args.data-parallel-rank = 1: --data-parallel-rank is 0 in this plan; it is "
+                "derived from inference_pools.decode.load_balancing"
+            ),
+            "error FLAG-LAUNCH inference_pools.decode.args.data-parallel-rank = 1: the plan does not start decode with --data-parallel-rank",
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.data_parallel_size": 1,
+            f"{D}.tensor_parallel_size": 8,
+            f"{D}.pipeline_parallel_size": 1,
+            f"{D}.args.node-rank": 1,
+        },
+        [
+            (
+                "error FLAG-DERIVED inference_pools.decode.args.node-rank = 1: --node-rank is 0 in this plan; it is derived from "
+                "inference_pools.decode.hosts_per_instance"
+            ),
+            "error FLAG-LAUNCH inference_pools.decode.args.node-rank = 1: the plan does not start decode with --node-rank",
+        ],
+    ),
+    Row(
+        "pooled",
+        {
+            f"{C}.instances": 1,
+            f"{C}.tensor_parallel_size": 16,
+            f"{C}.args": {"max-num-seqs": 16, "nnodes": 2, "node-rank": 1},
+        },
+        [
+            (
+                "error FLAG-DERIVED inference_pools.colocated.args.node-rank = 1: --node-rank is 0 in this plan; it is derived from "
+                "inference_pools.colocated.hosts_per_instance"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.ssl-keyfile": "/k", f"{D}.args.ssl-certfile": "/c", f"{D}.args.uds": "/run/x"},
+        [
+            "error API-PLAIN inference_pools.decode.args.ssl-certfile = /c: --ssl-certfile changes the protocol of the API",
+            "error API-PLAIN inference_pools.decode.args.uds = /run/x: --uds changes the protocol of the API",
+            "error API-PLAIN inference_pools.prefill.args.ssl-keyfile = /k: --ssl-keyfile changes the protocol of the API",
+        ],
+    ),
+    Row("pooled", {f"{C}.args": {"runner": "pooling", "convert": "embed"}}, []),
+    Row(
+        "p2p",
+        {f"{D}.args": {**DECODE["args"], "runner": "pooling", "convert": "classify"}},
+        [
+            "error RUNNER-POOLING inference_pools.decode.args.convert = classify: --convert classify in a decode pool",
+            "error RUNNER-POOLING inference_pools.decode.args.runner = pooling: --runner pooling in a decode pool",
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.args.convert": "reward"},
+        [
+            "error FLAG-CHOICE inference_pools.decode.args.convert = reward: --convert takes one of auto, classify, embed, none, not 'reward'",
+            "error RUNNER-POOLING inference_pools.decode.args.convert = reward: --convert reward in a decode pool",
+        ],
+    ),
+    Row("cpu", {"inference_start_timeout": 59}, []),
+    Row(
+        "p2p",
+        {f"{P}.args.distributed-executor-backend": "ray", f"{D}.args.distributed-executor-backend": "ray"},
+        ["error RAY inference_pools.decode.args.distributed-executor-backend = ray: workers would be started by Ray"],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.args.load-format": "pt",
+            f"{P}.args.model-loader-extra-config": {"num_thread": 8, "enable_weights_track": True},
+        },
+        [
+            "error LOADER-KEY inference_pools.prefill.args.model-loader-extra-config.num_thread = : the loader has no key 'num_thread'"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.load-format": "mistral", f"{P}.args.model-loader-extra-config": {"device": "cpu"}},
+        [
+            "error LOADER-KEY inference_pools.prefill.args.model-loader-extra-config.device = : the loader has no key 'device'"
+        ],
+    ),
+    Row("p2p", {f"{P}.args.load-format": "tensorizer", f"{P}.args.model-loader-extra-config": {"device": "cpu"}}, []),
+    # several routers: what only one of them can have
+    Row(
+        "p2p",
+        {**TWO, f"{ROUTER}.args.host": "10.1.0.1"},
+        ["error BALANCER-OPTION inference_router.args.host = 10.1.0.1: all 2 routers would get --host 10.1.0.1"],
+    ),
+    Row(
+        "p2p",
+        {**TWO, f"{ROUTER}.args.port": 8000},
+        ["error BALANCER-OPTION inference_router.args.port = 8000: all 2 routers would get --port 8000"],
+    ),
+    Row(
+        "pooled",
+        {**TWO, f"{ROUTER}.args": {"prometheus-host": "10.1.0.1", "prometheus-port": 9000}},
+        [
+            "error BALANCER-OPTION inference_router.args.prometheus-host = 10.1.0.1: all 2 routers would get --prometheus-host 10.1.0.1",
+            "error BALANCER-OPTION inference_router.args.prometheus-port = 9000: all 2 routers would get --prometheus-port 9000",
+        ],
+    ),
+    Row(
+        "pooled",
+        {**TWO, f"{ROUTER}.args": {"policy": "cache_aware"}},
+        [
+            (
+                "warning BALANCER-POLICY inference_router.args.policy = cache_aware: 2 routers with --policy cache_aware do not share "
+                "what they learn"
+            )
+        ],
+    ),
+    Row("pooled", {f"{ROUTER}.args": {"policy": "cache_aware"}}, []),
+    Row("p2p", {**TWO, f"{ROUTER}.balancer_bind": "198.51.100.7"}, []),
+    Row("p2p", {**TWO, "node1.inference_address": "203.0.113.5"}, []),
+    Row(
+        "p2p",
+        {**TWO, "node1.inference_address": "8.8.8.8", f"{ROUTER}.balancer_bind": "10.1.0.1"},
+        [
+            (
+                "warning ROUTER-OPEN inference_router.bind = : the load_balance router, besides its balancer, accepts requests without a "
+                "key on 8.8.8.8:8000, including /instances/add and /instances/remove and /reset_prefix_cache"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {**TWO, "node1.inference_address": "8.8.8.8"},
+        [
+            "warning BALANCER-OPEN inference_router.balancer_bind = 8.8.8.8: the balancer accepts requests without a key on 8.8.8.8:8001",
+            (
+                "warning ROUTER-OPEN inference_router.bind = : the load_balance router, besides its balancer, accepts requests without a "
+                "key on 8.8.8.8:8000, including /instances/add and /instances/remove and /reset_prefix_cache"
+            ),
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.instances": 2},
+        [
+            "error BALANCER-MISSING inference_router.instances = 2: 2 routers are planned, and nothing distributes requests over them"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.balancer": "haproxy"},
+        ["warning BALANCER-SINGLE inference_router.balancer = haproxy: there is one router behind the balancer"],
+    ),
+    # both sides of a transfer: what they share, which variable is named, whose model differs
+    Row("both", {f"{P}.kv_transfer": "store"}, []),
+    Row(
+        "both",
+        {f"{P}.kv_transfer": "store", f"{D}.kv_transfer": "recompute_cpu_offload"},
+        [
+            (
+                "error TRANSFER-CARRIES inference_pools.decode.kv_transfer = RecomputeCPUOffloadConnector: "
+                "AscendStoreConnector+RecomputeCPUOffloadConnector stores the KV cache only for its own engine"
+            )
+        ],
+    ),
+    Row(
+        "both",
+        {f"{P}.kv_transfer": "recompute_cpu_offload", f"{D}.kv_transfer": "offloading"},
+        [
+            (
+                "error TRANSFER-CARRIES inference_pools.decode.kv_transfer = OffloadingConnector: "
+                "OffloadingConnector+RecomputeCPUOffloadConnector stores the KV cache only for its own engine"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.kv_transfer": "mooncake_hybrid"},
+        [
+            (
+                "error TRANSFER-PAIR inference_pools.prefill.kv_transfer = MooncakeHybridConnector: prefill has MooncakeHybridConnector, "
+                "decode has MooncakeConnectorV1"
+            )
+        ],
+    ),
+    Row("p2p", {f"{P}.kv_transfer": "mooncake+recompute_cpu_offload"}, []),
+    Row(
+        "p2p",
+        {"inference_kv_transfer": "mooncake_hybrid", f"{P}.kv_transfer": "mooncake"},
+        [
+            (
+                "error TRANSFER-PAIR inference_pools.prefill.kv_transfer = MooncakeConnectorV1: prefill has MooncakeConnectorV1, decode "
+                "has MooncakeHybridConnector"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.args.kv-transfer-config": {
+                "kv_connector": "PreemptOffloadConnector",
+                "kv_connector_module_path": "own",
+                "kv_role": "kv_both",
+            },
+            f"{D}.args.kv-transfer-config": {
+                "kv_connector": "PreemptOffloadConnector",
+                "kv_connector_module_path": "own",
+                "kv_role": "kv_both",
+            },
+        },
+        [
+            (
+                "error TRANSFER-CARRIES inference_pools.decode.args.kv-transfer-config = PreemptOffloadConnector: "
+                "PreemptOffloadConnector stores the KV cache only for its own engine"
+            ),
+            (
+                "error KV-ROLE inference_pools.decode.args.kv-transfer-config.kv_role = kv_both: PreemptOffloadConnector of the decode "
+                "pool has kv_both instead of kv_consumer"
+            ),
+            (
+                "error KV-ROLE inference_pools.prefill.args.kv-transfer-config.kv_role = kv_both: PreemptOffloadConnector of the prefill "
+                "pool has kv_both instead of kv_producer"
+            ),
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.args.kv-transfer-config": {
+                "kv_connector": "OwnConnector",
+                "kv_connector_module_path": "own",
+                "kv_role": "kv_producer",
+            }
+        },
+        [
+            "error TRANSFER-PAIR inference_kv_transfer = MooncakeConnectorV1: prefill has OwnConnector, decode has MooncakeConnectorV1"
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.args.kv_transfer_config": {
+                "kv_connector": "OwnConnector",
+                "kv_connector_module_path": "own",
+                "kv_role": "kv_consumer",
+            }
+        },
+        [
+            (
+                "error TRANSFER-PAIR inference_pools.decode.args.kv_transfer_config = OwnConnector: prefill has MooncakeConnectorV1, "
+                "decode has OwnConnector"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            "inventory": hosts(5, {**APART, "colocated": (5,)}),
+            C: {"tensor_parallel_size": 8, "kv_transfer": "none"},
+            f"{ROUTER}.flavour": "none",
+            f"{D}.args.additional-config": {},
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.env.VLLM_PP_LAYER_PARTITION": "42, 36",
+            f"{P}.pipeline_parallel_size": 2,
+            f"{P}.tensor_parallel_size": 4,
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.env.VLLM_PP_LAYER_PARTITION": "78,0", f"{P}.pipeline_parallel_size": 2, f"{P}.tensor_parallel_size": 4},
+        [
+            "error PP-PARTITION inference_pools.prefill.env.VLLM_PP_LAYER_PARTITION = 78,0: '78,0' is not a list of whole numbers"
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.env.VLLM_PP_LAYER_PARTITION": "42,36,2",
+            f"{P}.pipeline_parallel_size": 2,
+            f"{P}.tensor_parallel_size": 4,
+        },
+        [
+            (
+                "error PP-PARTITION inference_pools.prefill.env.VLLM_PP_LAYER_PARTITION = 42,36,2: it has 3 parts, but prefill has 2 "
+                "pipeline ranks"
+            )
+        ],
+    ),
+    Row("p2p", {f"{D}.env.VLLM_PP_LAYER_PARTITION": "78"}, []),
+    Row(
+        "p2p",
+        {f"{D}.env.VLLM_PP_LAYER_PARTITION": "42,36"},
+        [
+            "error PP-PARTITION inference_pools.decode.env.VLLM_PP_LAYER_PARTITION = 42,36: it has 2 parts, but decode has 1 pipeline ranks"
+        ],
+    ),
+    Row("pooled", {f"{C}.kv.kv_connector_extra_config.prefill": {"tp_size": 4, "pp_layer_partition": "42,36"}}, []),
+    Row("p2p", {f"{P}.kv.kv_connector_extra_config.prefill.pp_layer_partition": ""}, []),
+    Row("p2p", {f"{P}.model": "/data/qwen-moe-w8a8", f"{D}.model": "/models/qwen-moe-w8a8/"}, []),
+    Row(
+        "p2p",
+        {f"{P}.model": "/models/qwen-1", f"{D}.model": "/models/qwen-2"},
+        [
+            "warning MODEL-PAIR inference_pools.decode.model = /models/qwen-2: prefill loads qwen-1, decode loads qwen-2",
+            "warning MODEL-PAIR inference_pools.prefill.model = /models/qwen-1: prefill loads qwen-1, decode loads qwen-2",
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.model": "/models/qwen-2"},
+        [
+            "warning MODEL-PAIR inference_pools.decode.model = /models/qwen-2: prefill loads qwen-moe-w8a8, decode loads qwen-2"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.model": "/models/qwen-moe-w8a8", f"{D}.model": "/models/qwen-2"},
+        [
+            "warning MODEL-PAIR inference_pools.decode.model = /models/qwen-2: prefill loads qwen-moe-w8a8, decode loads qwen-2"
+        ],
+    ),
+)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.family}-{'-'.join(row.changes)[:60]}")
+def test_exactly_this_is_found(row):
+    found = judged(row.family, row.changes)
+    texts = [f"{item['severity']} {item['id']} {item['path']} = {item['value']}: {item['problem']}" for item in found]
+    assert texts == row.found
