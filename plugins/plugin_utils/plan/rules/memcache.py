@@ -198,6 +198,8 @@ def external(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(f"{STORE}.backend", "yuanrong", problem)
     store, master = case.context.description.store, case.context.description.mooncake_master
     unread = [name for name in ("segment_size", "buffer_size", "options") if getattr(store, name)]
-    if unread or master != Master():
-        problem = f"{', '.join(unread) or 'inference_mooncake_master'} has no effect with backend yuanrong"
+    if unread:
+        problem = f"{', '.join(unread)} {'has' if len(unread) == 1 else 'have'} no effect with backend yuanrong"
         yield Finding.at(STORE, "", problem, "Remove it.", "warning")
+    if master != Master():
+        yield Finding.at(MASTER, "", f"{MASTER} has no effect with backend yuanrong", "Remove it.", "warning")

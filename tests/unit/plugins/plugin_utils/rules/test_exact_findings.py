@@ -11,12 +11,17 @@ import pytest
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import (
     APART,
     DECODE,
+    IMAGE,
     PREFILL,
     hosts,
 )
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import (
     CERTIFIED,
+    LOCAL,
+    MASTER,
+    MEMCACHE,
     ROUTER,
+    STORE,
     TWO,
     C,
     D,
@@ -1097,6 +1102,536 @@ ROWS = (
         {f"{P}.model": "/models/qwen-moe-w8a8", f"{D}.model": "/models/qwen-2"},
         [
             "warning MODEL-PAIR inference_pools.decode.model = /models/qwen-2: prefill loads qwen-moe-w8a8, decode loads qwen-2"
+        ],
+    ),
+    # counts: the first wrong value on either side, and the last right ones
+    Row(
+        "p2p",
+        {
+            f"{D}.args.max-model-len": -2,
+            f"{D}.args.max-num-partial-prefills": 0,
+            f"{D}.args.long-prefill-token-threshold": -1,
+            f"{D}.args.api-server-count": -1,
+            f"{D}.args.max-loras": 0,
+            f"{D}.args.max-cpu-loras": 0,
+            f"{D}.args.max-lora-rank": 0,
+            f"{D}.args.seed": -1,
+        },
+        [
+            "error ARG-POSITIVE inference_pools.decode.args.api-server-count = -1: api-server-count is below the minimum, 0",
+            (
+                "error ARG-POSITIVE inference_pools.decode.args.long-prefill-token-threshold = -1: long-prefill-token-threshold is below "
+                "the minimum, 0"
+            ),
+            "error ARG-POSITIVE inference_pools.decode.args.max-cpu-loras = 0: max-cpu-loras is below the minimum, 1",
+            "error ARG-POSITIVE inference_pools.decode.args.max-lora-rank = 0: max-lora-rank is below the minimum, 1",
+            "error ARG-POSITIVE inference_pools.decode.args.max-loras = 0: max-loras is below the minimum, 1",
+            "error ARG-POSITIVE inference_pools.decode.args.max-model-len = -2: max-model-len is below the minimum, -1",
+            "error ARG-POSITIVE inference_pools.decode.args.max-num-partial-prefills = 0: max-num-partial-prefills is below the minimum, 1",
+            "error ARG-POSITIVE inference_pools.decode.args.seed = -1: seed is below the minimum, 0",
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.args.max-num-seqs": 10**6 + 1,
+            f"{D}.args.max-num-batched-tokens": 10**8 + 1,
+            f"{D}.args.max-num-partial-prefills": 10**6 + 1,
+            f"{D}.args.long-prefill-token-threshold": 10**9 + 1,
+            f"{D}.args.max-loras": 10**5 + 1,
+            f"{D}.args.max-cpu-loras": 10**6 + 1,
+            f"{D}.args.max-lora-rank": 10**5 + 1,
+            f"{D}.args.max-logprobs": 10**7 + 1,
+        },
+        [
+            (
+                "error ARG-POSITIVE inference_pools.decode.args.long-prefill-token-threshold = 1000000001: long-prefill-token-threshold "
+                "is above the maximum, 1000000000"
+            ),
+            "error ARG-POSITIVE inference_pools.decode.args.max-cpu-loras = 1000001: max-cpu-loras is above the maximum, 1000000",
+            "error ARG-POSITIVE inference_pools.decode.args.max-logprobs = 10000001: max-logprobs is above the maximum, 10000000",
+            "error ARG-POSITIVE inference_pools.decode.args.max-lora-rank = 100001: max-lora-rank is above the maximum, 100000",
+            "error ARG-POSITIVE inference_pools.decode.args.max-loras = 100001: max-loras is above the maximum, 100000",
+            (
+                "error ARG-POSITIVE inference_pools.decode.args.max-num-batched-tokens = 100000001: max-num-batched-tokens is above the "
+                "maximum, 100000000"
+            ),
+            (
+                "error ARG-POSITIVE inference_pools.decode.args.max-num-partial-prefills = 1000001: max-num-partial-prefills is above "
+                "the maximum, 1000000"
+            ),
+            "error ARG-POSITIVE inference_pools.decode.args.max-num-seqs = 1000001: max-num-seqs is above the maximum, 1000000",
+        ],
+    ),
+    Row(
+        "pooled",
+        {
+            f"{C}.args": {
+                "max-num-seqs": 1,
+                "max-num-partial-prefills": 1,
+                "long-prefill-token-threshold": 0,
+                "api-server-count": 0,
+                "max-loras": 1,
+                "max-cpu-loras": 1,
+                "max-lora-rank": 1,
+                "seed": 0,
+            }
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.args.max-lora-rank": 24},
+        [
+            (
+                "error ARG-POSITIVE inference_pools.decode.args.max-lora-rank = 24: max-lora-rank is 24, not one of 1, 8, 16, 32, 64, "
+                "128, 256, 320, 512"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.args.max-lora-rank": 513},
+        [
+            (
+                "error ARG-POSITIVE inference_pools.decode.args.max-lora-rank = 513: max-lora-rank is 513, not one of 1, 8, 16, 32, 64, "
+                "128, 256, 320, 512"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.args.max-lora-rank": 100000},
+        [
+            (
+                "error ARG-POSITIVE inference_pools.decode.args.max-lora-rank = 100000: max-lora-rank is 100000, not one of 1, 8, 16, "
+                "32, 64, 128, 256, 320, 512"
+            )
+        ],
+    ),
+    Row("p2p", {f"{D}.args.max-lora-rank": 512}, []),
+    Row(
+        "p2p",
+        {"inference_args.max-model-len": 0},
+        [
+            "error ARG-POSITIVE inference_args.max-model-len = 0: max-model-len is 0; only -1 means the largest that fits"
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.args.limit-mm-per-prompt": {
+                "image": True,
+                "video": -1,
+                "audio": "1",
+                "one": {"count": -1},
+                "two": {"count": 1.5},
+            }
+        },
+        [
+            "error ARG-POSITIVE inference_pools.decode.args.limit-mm-per-prompt.audio = 1: the limit of audio is not a number from 0 on",
+            "error ARG-POSITIVE inference_pools.decode.args.limit-mm-per-prompt.image = True: the limit of image is not a number from 0 on",
+            (
+                "error ARG-POSITIVE inference_pools.decode.args.limit-mm-per-prompt.one = {'count': -1}: the limit of one is not a "
+                "number from 0 on"
+            ),
+            (
+                "error ARG-POSITIVE inference_pools.decode.args.limit-mm-per-prompt.two = {'count': 1.5}: the limit of two is not a "
+                "number from 0 on"
+            ),
+            "error ARG-POSITIVE inference_pools.decode.args.limit-mm-per-prompt.video = -1: the limit of video is not a number from 0 on",
+        ],
+    ),
+    Row("p2p", {f"{D}.args.limit-mm-per-prompt": {"image": 0, "video": {"count": 0}, "audio": {}}}, []),
+    Row("p2p", {f"{D}.args.enable-auto-tool-choice": False}, []),
+    Row(
+        "p2p",
+        {f"{D}.args.enable-auto-tool-choice": True, f"{D}.args.enable-lora": True},
+        [
+            "error FLAG-NEEDS inference_pools.decode.args.enable-auto-tool-choice = : enable-auto-tool-choice is set without tool-call-parser"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env.HCCL_BUFFSIZE": "0"},
+        ["error HCCL-BUFFSIZE inference_pools.decode.env.HCCL_BUFFSIZE = 0: '0' is not a number of MiB"],
+    ),
+    Row("cpu", {f"{D}.env.HCCL_BUFFSIZE": "many"}, []),
+    # links and addresses
+    Row("p2p", {"inference_link": "hccs"}, []),
+    Row("pooled", {"inference_link": "hccs", "inventory": hosts(1, {"colocated": (1,)})}, []),
+    Row(
+        "pooled",
+        {"inference_link": "hccs", "inference_hardware": "910a", "inference_devices": 8},
+        [
+            "error BUILD-CHIP inference_hardware = 910a: vLLM-Ascend has no build for 910a",
+            "error LINK-HARDWARE inference_link = hccs: there is no HCCS link between hosts of generation 910a",
+            "error HARDWARE-PD inference_pools.colocated = 910a: node1 is 910a, which cannot transfer KV cache",
+            "error HARDWARE-PD inference_pools.colocated = 910a: node2 is 910a, which cannot transfer KV cache",
+        ],
+    ),
+    Row(
+        "pooled",
+        {"inference_link": "hccs", "inference_hardware": "310p", "inference_devices": 8},
+        [
+            "error LINK-HARDWARE inference_link = hccs: there is no HCCS link between hosts of generation 310p",
+            "error HARDWARE-PD inference_pools.colocated = 310p: node1 is 310p, which cannot transfer KV cache",
+            "error HARDWARE-PD inference_pools.colocated = 310p: node2 is 310p, which cannot transfer KV cache",
+        ],
+    ),
+    Row(
+        "p2p",
+        {"node2.inference_address": "255.255.255.255"},
+        [
+            "error ADDRESS-FORM node2.inference_address = 255.255.255.255: 255.255.255.255 is a multicast or broadcast address"
+        ],
+    ),
+    Row("p2p", {"node2.inference_address": "255.255.255.254"}, []),
+    Row(
+        "p2p",
+        {"node2.inference_address": "fe80::1"},
+        ["warning ADDRESS-IPV6 node2.inference_address = fe80::1: node2 has an IPv6 address"],
+    ),
+    Row(
+        "p2p",
+        {"node2.inference_address": "ff02::1"},
+        ["error ADDRESS-FORM node2.inference_address = ff02::1: ff02::1 is a multicast or broadcast address"],
+    ),
+    Row("cpu", {"node1.inference_address": "d2.rack.example"}, []),
+    Row(
+        "p2p",
+        {
+            "inventory": {
+                **hosts(4, APART),
+                "node5": {
+                    "groups": ["router"],
+                    "variables": {"ansible_host": "r.example", "inference_interface": "eth0"},
+                },
+            }
+        },
+        [],
+    ),
+    # sizes
+    Row(
+        "both",
+        {
+            f"{P}.kv_transfer": "store",
+            f"{D}.kv_transfer": "store",
+            f"{D}.decode_context_parallel_size": 2,
+            f"{D}.tensor_parallel_size": 2,
+            f"{D}.data_parallel_size": 16,
+            f"{D}.pipeline_parallel_size": 1,
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {"inference_model.name": "Qwen3-32B"},
+        [
+            (
+                "warning DENSE-DP inference_pools.decode.data_parallel_size = 32: the model is dense (its name contains Qwen3-32B) and "
+                "has 32 data-parallel ranks"
+            ),
+            (
+                "warning DENSE-DP inference_pools.prefill.data_parallel_size = 2: the model is dense (its name contains Qwen3-32B) and "
+                "has 2 data-parallel ranks"
+            ),
+        ],
+    ),
+    Row("p2p", {"inference_model.name": "Qwen3-32B", "inference_model.moe": "true"}, []),
+    Row("p2p-0.13", {"inference_model.moe": "false"}, []),
+    Row(
+        "pooled",
+        {"inference_model.moe": "false", f"{C}.args": {"max-num-seqs": 16, "enable-expert-parallel": True}},
+        [
+            (
+                "warning DENSE-EP inference_pools.colocated.args.enable-expert-parallel = True: inference_model.moe is false: the model "
+                "has no experts"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {"inference_model.moe": "false", "inference_args.enable_expert_parallel": True},
+        [
+            "warning DENSE-EP inference_args.enable_expert_parallel = True: inference_model.moe is false: the model has no experts"
+        ],
+    ),
+    Row(
+        "pooled",
+        {"inference_model.moe": "false", f"{C}.expert_parallel": True, f"{C}.args.enable-expert-parallel": False},
+        [],
+    ),
+    Row("p2p-0.11", {f"{P}.pipeline_parallel_size": 2, f"{P}.tensor_parallel_size": 4}, []),
+    # MemCache: keys, sizes, protocols, where nothing installs it
+    Row(
+        "both",
+        {
+            **MEMCACHE,
+            f"{STORE}.options": {
+                "ubsio.disk.paths": "/x",
+                "ock.mmc.log_levels": "x",
+                "ock.mmc.a_setting_of_tomorrow": 1,
+                "log_level": "error",
+            },
+        },
+        [
+            "error MEMCACHE-KEY inference_store.options.log_level = error: mmc-local.conf has no key 'log_level'",
+            "error MEMCACHE-KEY inference_store.options.ock.mmc.log_levels = x: mmc-local.conf has no key 'ock.mmc.log_levels'",
+            "error MEMCACHE-KEY inference_store.options.ubsio.disk.paths = /x: mmc-local.conf has no key 'ubsio.disk.paths'",
+        ],
+    ),
+    Row(
+        "both",
+        {
+            **MEMCACHE,
+            MASTER: {
+                "ock.mmc.evict_threshold_lows": 1,
+                "ock.mmc.meta.lease_ttl_m": 1,
+                "ubsio.own": 1,
+                "ock.mmc.local_service.dram.size": "1GB",
+            },
+        },
+        [
+            (
+                "error MEMCACHE-KEY inference_mooncake_master.args.ock.mmc.evict_threshold_lows = 1: mmc-meta.conf has no key "
+                "'ock.mmc.evict_threshold_lows'"
+            ),
+            (
+                "error MEMCACHE-KEY inference_mooncake_master.args.ock.mmc.meta.lease_ttl_m = 1: mmc-meta.conf has no key "
+                "'ock.mmc.meta.lease_ttl_m'"
+            ),
+        ],
+    ),
+    Row(
+        "both",
+        {**MEMCACHE, f"{STORE}.segment_size": "1500MB", f"{STORE}.options": {LOCAL + "protocol": "host_rdma"}},
+        [],
+    ),
+    Row(
+        "both",
+        {**MEMCACHE, f"{STORE}.segment_size": "1500MB", f"{STORE}.options": {LOCAL + "protocol": "device_sdma"}},
+        [
+            (
+                "warning MEMCACHE-VALUE inference_store.segment_size = 1500MB: 1500MB is not a whole number of GB, in which device_sdma "
+                "registers memory"
+            )
+        ],
+    ),
+    Row(
+        "both",
+        {**MEMCACHE, f"{STORE}.options": {LOCAL + "dram.size": "1500MB"}},
+        [
+            (
+                "warning MEMCACHE-VALUE inference_store.options.ock.mmc.local_service.dram.size = 1500MB: 1500MB is not a whole number "
+                "of GB, in which device_sdma registers memory"
+            )
+        ],
+    ),
+    Row(
+        "both",
+        {**MEMCACHE, f"{STORE}.options": {LOCAL + "dram.size": "much"}},
+        [
+            "error MEMCACHE-VALUE inference_store.options.ock.mmc.local_service.dram.size = much: 'much' is not a size such as 10GB"
+        ],
+    ),
+    Row(
+        "both",
+        {**MEMCACHE, f"{STORE}.options": {LOCAL + "protocol": "host_rdm"}},
+        [
+            "error MEMCACHE-VALUE inference_store.options.ock.mmc.local_service.protocol = host_rdm: there is no protocol host_rdm"
+        ],
+    ),
+    Row("both", {**MEMCACHE, MASTER: {"ock.mmc.evict_threshold_low": 98, "ock.mmc.evict_threshold_high": 99}}, []),
+    Row(
+        "both",
+        {**MEMCACHE, MASTER: {"ock.mmc.evict_threshold_low": 99, "ock.mmc.evict_threshold_high": 0}},
+        [
+            "error MEMCACHE-VALUE inference_mooncake_master.args.ock.mmc.evict_threshold_high = 0: 0 is not a percentage from 1 to 99",
+            "error MEMCACHE-VALUE inference_mooncake_master.args.ock.mmc.evict_threshold_low = 99: 99 is not a percentage from 1 to 98",
+        ],
+    ),
+    Row(
+        "both",
+        {**MEMCACHE, MASTER: {"ock.mmc.evict_threshold_low": 0, "ock.mmc.evict_threshold_high": "90%"}},
+        [
+            "error MEMCACHE-VALUE inference_mooncake_master.args.ock.mmc.evict_threshold_high = 90%: 90% is not a percentage from 1 to 99",
+            "error MEMCACHE-VALUE inference_mooncake_master.args.ock.mmc.evict_threshold_low = 0: 0 is not a percentage from 1 to 98",
+        ],
+    ),
+    Row("both", {**MEMCACHE, f"{STORE}.segment_size": "3GB", "node1.inference_memory": 80}, []),
+    Row(
+        "both",
+        {**MEMCACHE, f"{STORE}.segment_size": "3GB", "node1.inference_memory": 79, "node3.inference_memory": 79},
+        [
+            "error MEMCACHE-MEMORY inference_store.segment_size = 3GB: 16 ranks on node1 use 48 GiB of its 79 GiB",
+            "error MEMCACHE-MEMORY inference_store.segment_size = 3GB: 16 ranks on node3 use 48 GiB of its 79 GiB",
+        ],
+    ),
+    Row(
+        "both",
+        {**MEMCACHE, f"{D}.kv_transfer": "mooncake", f"{STORE}.segment_size": "3GB", "node3.inference_memory": 79},
+        [],
+    ),
+    Row(
+        "both",
+        {
+            **MEMCACHE,
+            "inventory": hosts(5, {**APART, "encode": (5,)}, inference_memory=120),
+            "node5.inference_memory": 9,
+            "inference_pools.encode": {"tensor_parallel_size": 4},
+        },
+        [],
+    ),
+    Row("both", {f"{STORE}.segment_size": "3GB", "node1.inference_memory": 80}, []),
+    Row("both-0.18", {**MEMCACHE}, []),
+    Row(
+        "both",
+        {**MEMCACHE, "inference_release": "0.17.0rc1"},
+        ["error MEMCACHE-PACKAGE inference_store.backend = memcache: release 0.17.0rc1 does not bring memcache_hybrid"],
+    ),
+    Row(
+        "both",
+        {**MEMCACHE, "inference_release": "0.17.0rc1", "inference_engine_install": "site"},
+        ["warning RELEASE-CANDIDATE inference_release = 0.17.0rc1: 0.17.0rc1 is a release candidate"],
+    ),
+    Row(
+        "both",
+        {**MEMCACHE, "inference_release": "0.17.0rc1", "inference_runtime": "docker", "inference_image": IMAGE},
+        ["warning RELEASE-CANDIDATE inference_release = 0.17.0rc1: 0.17.0rc1 is a release candidate"],
+    ),
+    Row(
+        "both",
+        {
+            **MEMCACHE,
+            "inference_runtime": "docker",
+            "inference_image": IMAGE,
+            "inference_mooncake_master.group": "pool",
+            "inventory": hosts(5, {**APART, "pool": (5,)}),
+        },
+        [],
+    ),
+    Row("both", {**MEMCACHE, "inference_mooncake_master.group": "decode"}, []),
+    # Yuanrong: each pool that uses the store, and no settings of the other backends
+    Row(
+        "pooled",
+        {STORE: {"backend": "yuanrong"}},
+        [
+            (
+                "error STORE-EXTERNAL inference_store.backend = yuanrong: the backend yuanrong needs YR_CONFIG_PATH or DS_WORKER_ADDR, "
+                "and pool colocated has none of them"
+            )
+        ],
+    ),
+    Row("pooled", {STORE: {"backend": "yuanrong"}, f"{C}.env.DS_WORKER_ADDR": "10.1.0.1:31501"}, []),
+    Row(
+        "pooled",
+        {
+            STORE: {"backend": "yuanrong", "segment_size": "8GB", "options": {"x": 1}},
+            "inference_env.YR_CONFIG_PATH": "/etc/y.json",
+        },
+        ["warning STORE-EXTERNAL inference_store = : segment_size, options have no effect with backend yuanrong"],
+    ),
+    Row(
+        "pooled",
+        {STORE: {"backend": "yuanrong", "buffer_size": "1GB"}, "inference_env.YR_CONFIG_PATH": "/etc/y.json"},
+        ["warning STORE-EXTERNAL inference_store = : buffer_size has no effect with backend yuanrong"],
+    ),
+    Row(
+        "pooled",
+        {
+            STORE: {"backend": "yuanrong"},
+            "inference_env.YR_CONFIG_PATH": "/etc/y.json",
+            "inference_mooncake_master.port": 50090,
+        },
+        [
+            "warning STORE-EXTERNAL inference_mooncake_master = : inference_mooncake_master has no effect with backend yuanrong"
+        ],
+    ),
+    Row(
+        "pooled",
+        {
+            STORE: {"backend": "yuanrong", "segment_size": "8GB"},
+            "inference_env.YR_CONFIG_PATH": "/etc/y.json",
+            "inference_mooncake_master.port": 50090,
+        },
+        [
+            "warning STORE-EXTERNAL inference_mooncake_master = : inference_mooncake_master has no effect with backend yuanrong",
+            "warning STORE-EXTERNAL inference_store = : segment_size has no effect with backend yuanrong",
+        ],
+    ),
+    Row(
+        "both",
+        {STORE: {"backend": "yuanrong"}, f"{P}.env.YR_CONFIG_PATH": "/etc/y.json"},
+        [
+            (
+                "error STORE-EXTERNAL inference_store.backend = yuanrong: the backend yuanrong needs YR_CONFIG_PATH or DS_WORKER_ADDR, "
+                "and pool decode has none of them"
+            )
+        ],
+    ),
+    Row(
+        "both",
+        {STORE: {"backend": "yuanrong"}, f"{P}.env.YR_CONFIG_PATH": "/etc/y.json", f"{D}.kv_transfer": "mooncake"},
+        [],
+    ),
+    # several masters: why a release cannot elect one, whose hosts are too few
+    Row(
+        "ha",
+        {"inference_release": "0.21.0rc1"},
+        [
+            "error STORE-HA-BUILD inference_store.ha = 0.21.0rc1: the Mooncake of release 0.21.0rc1 is built from source, without etcd"
+        ],
+    ),
+    Row(
+        "ha",
+        {"inference_release": "0.18.0"},
+        [
+            "error STORE-HA-BUILD inference_store.ha = 0.18.0: the Mooncake of release 0.18.0 is built from source, without etcd"
+        ],
+    ),
+    Row(
+        "ha",
+        {"inference_release": "main", "inference_engine_install": "site"},
+        ["warning RELEASE-CANDIDATE inference_release = main: main is the development branch"],
+    ),
+    Row(
+        "ha",
+        {f"{STORE}.ha.masters": 5},
+        ["error VARIABLE-RANGE inference_store.ha.masters = 5: 5 is not a whole number from 2 to 3"],
+    ),
+    Row(
+        "ha",
+        {f"{STORE}.ha.masters": 3, "inventory": hosts(4, {**APART, "mooncake_master": (1, 2)})},
+        [
+            "error STORE-HA-MASTERS inference_store.ha.masters = 3: 3 masters are wanted, and group 'mooncake_master' has 2 hosts"
+        ],
+    ),
+    Row(
+        "ha",
+        {f"{STORE}.ha.masters": 2, "inventory": hosts(4, {**APART, "mooncake_master": (1,), "etcd": (1, 2, 3)})},
+        [
+            "error STORE-HA-MASTERS inference_store.ha.masters = 2: 2 masters are wanted, and group 'mooncake_master' has one host"
+        ],
+    ),
+    Row(
+        "ha",
+        {f"{STORE}.options.master_server_address": "etcd://e1:2379"},
+        [
+            (
+                "error STORE-HA-LEADER inference_store.options.master_server_address = etcd://e1:2379: master_server_address is "
+                "etcd://e1:2379, and the masters are elected in etcd://10.1.0.1:9410;10.1.0.2:9410;10.1.0.3:9410"
+            )
+        ],
+    ),
+    Row(
+        "ha",
+        {f"{P}.env.MC_STORE_CLUSTER_ID": "other", f"{D}.env.MC_STORE_CLUSTER_ID": "inference"},
+        [
+            (
+                "error STORE-HA-LEADER inference_pools.prefill.env.MC_STORE_CLUSTER_ID = other: MC_STORE_CLUSTER_ID of prefill is other, "
+                "and the masters have inference"
+            )
         ],
     ),
 )
