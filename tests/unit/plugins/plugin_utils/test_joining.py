@@ -42,6 +42,9 @@ def test_without_a_running_router_nothing_is_proven_here():
         == nothing
     )
     assert joining_engines_filter({"a": asked(["http://decode-1"], ALL)}, ["a"], {"services": []}, ENGINES) == nothing
+    engine = {"services": [*ROUTERS["services"], {"name": "decode-0", "kind": "decode"}]}
+    asked_for = {"a": asked(["http://decode-1"], ALL, ["router", "router-1"])}
+    assert joining_engines_filter(asked_for, ["a"], engine, ENGINES) == nothing, "an engine that runs is no router"
 
 
 def test_a_router_that_was_not_asked_adds_nothing():

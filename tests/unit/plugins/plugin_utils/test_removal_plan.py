@@ -34,7 +34,7 @@ def test_todays_plan_stands_for_one_that_cannot_be_read(text):
     assert removal_plan(text, PLACE, TODAYS) == TODAYS
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", "null"])
+@pytest.mark.parametrize("text", ["{", "[]", "[1]", "{}", "null", "7"])
 def test_a_damaged_plan_is_not_taken_for_none(text):
     assert removal_plan("", PLACE, {}) == {}, "nothing was deployed"
     with pytest.raises(ValueError, match="is damaged, .* Nothing was removed"):
@@ -60,7 +60,16 @@ def test_a_plan_of_another_version_is_not_taken_for_none(text, todays):
     """Otherwise nothing would be stopped, and the removal would succeed."""
     with pytest.raises(ValueError, match="another version of this collection.* Nothing was removed") as caught:
         removal_plan(text, PLACE, todays)
+    assert ("the inventory has the runtime docker:" if todays else "the inventory has no plan for this host:") in str(
+        caught.value
+    )
+    assert "services of the runtime systemd would stay" in str(caught.value)
     assert "Fix: run remove with that version" in str(caught.value)
+
+
+def test_a_plan_of_another_version_without_a_runtime_is_not_taken_for_none():
+    with pytest.raises(ValueError, match="has no plan for this host"):
+        removal_plan(json.dumps({"plan_version": PLAN_VERSION - 1}), PLACE, {})
 
 
 @pytest.mark.parametrize(
