@@ -158,8 +158,7 @@ def taken_from(plan: Plan, deployed: Plan, pending: Pending, down: t.Collection[
     for service in deployed.get("services", ()):
         name, host = service["name"], service["host"]
         runs = name not in down if planned.get(name) == host else name in gone
-        new = {taker for used in _used(service) for taker in takers.get((host, used), ())}
-        new -= {name} if planned.get(name) == host else set()
+        new = {taker for used in _used(service) for taker in takers.get((host, used), ())} - {name}
         if runs and new:
             found.setdefault(host, {})[name] = new
     return found

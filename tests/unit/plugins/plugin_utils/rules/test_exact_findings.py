@@ -1634,6 +1634,459 @@ ROWS = (
             )
         ],
     ),
+    # NPUs that servers of a generation have, interfaces, groups
+    Row(
+        "pooled",
+        {"node1.inference_devices": 17},
+        [
+            "warning DEVICE-COUNT node1.inference_devices = 17: 17 devices are listed, and a server of generation a2 has at most 16"
+        ],
+    ),
+    Row("pooled", {"node1.inference_devices": 16}, []),
+    Row("cpu", {"node1.inference_devices": 17}, []),
+    Row("kubernetes", {"inference_interface": "lo"}, []),
+    Row("one-host", {"node1.inference_interface": "lo"}, []),
+    Row(
+        "llmdatadist",
+        {"node1.inference_interface": "lo", "node1.inference_address": "127.0.1.1"},
+        ["error HOST-ADDRESS node1.inference_address = 127.0.1.1: other hosts cannot reach a loopback address"],
+    ),
+    Row(
+        "both",
+        {"inference_mooncake_master.group": "masters"},
+        ["warning GROUP-EMPTY inference_mooncake_master.group = masters: no host is in group 'masters'"],
+    ),
+    Row(
+        "p2p",
+        {"inference_mooncake_master.group": "masters"},
+        ["warning STORE-UNUSED inference_mooncake_master = : group is set, but no pool uses the store"],
+    ),
+    Row("kubernetes", {f"{ROUTER}.group": "routers"}, []),
+    Row(
+        "p2p",
+        {f"{ROUTER}.group": "decode"},
+        [
+            "warning SINGLE-HOST inference_router.group = decode: group 'decode' has the hosts node3, node4; only node3 gets the router"
+        ],
+    ),
+    # addresses to listen on
+    Row("p2p", {f"{ROUTER}.bind": "fe80::1%eth0"}, []),
+    Row("p2p", {f"{ROUTER}.bind": "localhost"}, []),
+    Row("p2p", {f"{ROUTER}.bind": "127.0.0.1"}, []),
+    Row("p2p", {f"{ROUTER}.bind": "10.1.0.1"}, []),
+    Row("p2p", {f"{ROUTER}.bind": "10.9.9.9"}, []),
+    Row(
+        "p2p",
+        {"node2.inference_address": "127.0.0.1", f"{ROUTER}.bind": "127.0.0.1"},
+        ["error HOST-ADDRESS node2.inference_address = 127.0.0.1: other hosts cannot reach a loopback address"],
+    ),
+    Row("cpu", {"node1.inference_address": "d2.rack.example", f"{ROUTER}.bind": "10.9.9.9"}, []),
+    Row(
+        "p2p",
+        {**TWO, f"{ROUTER}.balancer_bind": "10.1.0.3"},
+        [
+            "error BIND-ADDRESS inference_router.balancer_bind = 10.1.0.3: 10.1.0.3 is the address of node3, and the balancer runs on node1"
+        ],
+    ),
+    # mounts: each of them is judged
+    Row(
+        "docker",
+        {"inference_container.mounts": ["/data", "/x:y", "/a:/b:rw", "/a:/c:ro", "/a:/c:ro"]},
+        [
+            "error MOUNT-FORM inference_container.mounts[0] = /data: '/data' is not SOURCE:TARGET or SOURCE:TARGET:ro with absolute paths",
+            "error MOUNT-FORM inference_container.mounts[1] = /x:y: '/x:y' is not SOURCE:TARGET or SOURCE:TARGET:ro with absolute paths",
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_container.mounts": ["/a:/b", "/c:/d", "/e:/b/", "/f:/dev/"]},
+        [
+            "error MOUNT-FORM inference_container.mounts[2] = /e:/b/: /b is also the target of '/a:/b'",
+            (
+                "error MOUNT-FORM inference_container.mounts[3] = /f:/dev/: /dev of the container is replaced, which holds its own "
+                "devices or programs"
+            ),
+        ],
+    ),
+    Row("docker", {"inference_container.shm_size": "1g"}, []),
+    Row(
+        "docker",
+        {"inference_container.shm_size": "65535k"},
+        ["error SHM-SIZE inference_container.shm_size = 65535k: '65535k' means 67107840 bytes, less than 64m"],
+    ),
+    Row("docker", {"inference_container.shm_size": "67108864"}, []),
+    Row("p2p", {"inference_container.shm_size": "1m"}, []),
+    # a port in a range of random ports is named by the variable that set it, else by its service
+    Row(
+        "p2p",
+        {**TWO, f"{ROUTER}.balancer_port": 15500, f"{ROUTER}.balancer_status_port": 15501},
+        [
+            (
+                "warning PORT-POOL inference_router.balancer_port = 15500: Mooncake's transfer engine on node1 may bind any port of "
+                "15000-17000, including 15500"
+            ),
+            (
+                "warning PORT-POOL inference_router.balancer_status_port = 15501: Mooncake's transfer engine on node1 may bind any port "
+                "of 15000-17000, including 15501"
+            ),
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_probe": {"enabled": True, "port": 17000}},
+        [
+            (
+                "warning PORT-POOL inference_probe.port = 17000: Mooncake's transfer engine on node1 may bind any port of 15000-17000, "
+                "including 17000"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{ROUTER}.metrics_port": 15500},
+        [
+            (
+                "warning PORT-POOL inference_router.metrics_port = 15500: Mooncake's transfer engine on node1 may bind any port of "
+                "15000-17000, including 15500"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{ROUTER}.port": 14300},
+        [
+            (
+                "warning PORT-POOL inference_router.port = 14300: Mooncake's store clients on node1 may bind any port of 12300-14300, "
+                "including 14300"
+            )
+        ],
+    ),
+    Row("p2p", {f"{ROUTER}.port": 14300}, []),
+    Row(
+        "both",
+        {"inference_mooncake_master.port": 15500, "inference_mooncake_master.metrics_port": 15501},
+        [
+            (
+                "warning PORT-POOL inference_mooncake_master.metrics_port = 15501: Mooncake's transfer engine on node1 may bind any port "
+                "of 15000-17000, including 15501"
+            ),
+            (
+                "warning PORT-POOL inference_mooncake_master.port = 15500: Mooncake's transfer engine on node1 may bind any port of "
+                "15000-17000, including 15500"
+            ),
+        ],
+    ),
+    Row(
+        "both-0.18",
+        {"inference_mooncake_master.http_metadata_port": 15502},
+        [
+            (
+                "warning PORT-POOL inference_mooncake_master.http_metadata_port = 15502: Mooncake's transfer engine on node1 may bind "
+                "any port of 15000-17000, including 15502"
+            )
+        ],
+    ),
+    Row(
+        "both",
+        {
+            "inference_mooncake_master.port": 15500,
+            "inference_mooncake_master.group": "pool",
+            "inventory": hosts(5, {**APART, "pool": (5,)}),
+        },
+        [],
+    ),
+    Row(
+        "ha",
+        {f"{STORE}.ha.etcd_client_port": 15503, f"{STORE}.ha.etcd_peer_port": 15504},
+        [
+            (
+                "warning PORT-POOL inference_store.ha.etcd_client_port = 15503: Mooncake's transfer engine on node1 may bind any port of "
+                "15000-17000, including 15503"
+            ),
+            (
+                "warning PORT-POOL inference_store.ha.etcd_client_port = 15503: Mooncake's transfer engine on node2 may bind any port of "
+                "15000-17000, including 15503"
+            ),
+            (
+                "warning PORT-POOL inference_store.ha.etcd_client_port = 15503: Mooncake's transfer engine on node3 may bind any port of "
+                "15000-17000, including 15503"
+            ),
+            (
+                "warning PORT-POOL inference_store.ha.etcd_peer_port = 15504: Mooncake's transfer engine on node1 may bind any port of "
+                "15000-17000, including 15504"
+            ),
+            (
+                "warning PORT-POOL inference_store.ha.etcd_peer_port = 15504: Mooncake's transfer engine on node2 may bind any port of "
+                "15000-17000, including 15504"
+            ),
+            (
+                "warning PORT-POOL inference_store.ha.etcd_peer_port = 15504: Mooncake's transfer engine on node3 may bind any port of "
+                "15000-17000, including 15504"
+            ),
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.hosts.node4.ports.api": [15505],
+            f"{D}.load_balancing": "external",
+            f"{D}.data_parallel_size": 2,
+            f"{D}.tensor_parallel_size": 16,
+            f"{P}.tensor_parallel_size": 16,
+            f"{P}.data_parallel_size": 1,
+        },
+        [
+            (
+                "warning PORT-POOL inference_pools.decode.hosts.node4.ports.api = 15505: Mooncake's transfer engine on node4 may bind "
+                "any port of 15000-17000, including 15505"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.ports.api": [15500, 15600]},
+        [
+            (
+                "warning PORT-POOL inference_pools.prefill.ports.api = 15500: Mooncake's transfer engine on node1 may bind any port of "
+                "15000-17000, including 15500"
+            ),
+            (
+                "warning PORT-POOL inference_pools.prefill.ports.api = 15600: Mooncake's transfer engine on node2 may bind any port of "
+                "15000-17000, including 15600"
+            ),
+        ],
+    ),
+    Row("cpu", {f"{ROUTER}.port": 15500}, []),
+    Row(
+        "cpu",
+        {f"{P}.ports.api": 60999, f"{D}.ports.api": 32767},
+        [
+            "warning PORT-EPHEMERAL inference_pools.prefill.ports.api = 60999: 60999 is in the ephemeral range 32768-60999"
+        ],
+    ),
+    Row("cpu", {f"{P}.ports.api": 61000}, []),
+    # ports below 1024, and who binds them
+    Row(
+        "p2p",
+        {f"{ROUTER}.port": 80, "inference_user": "serving"},
+        ["warning PORT-PRIVILEGED inference_router.port = 80: router runs as serving, which cannot bind port 80"],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.port": 80, "inference_user": "root"},
+        ["warning ROOT-USER inference_user = root: services would run as root"],
+    ),
+    # ports that meet: the one that a user can change is named
+    Row("one-host", {f"{ROUTER}.port": 7101}, []),
+    Row(
+        "one-host",
+        {f"{P}.ports.kv": 30000, f"{D}.ports.kv": 30000, f"{ROUTER}.port": 30002},
+        [
+            (
+                "error PORT-OVERLAP inference_pools.prefill.ports.kv = 30000-30003: prefill-0 and decode-0 on node1 share ports: kv "
+                "30000-30003 overlaps kv 30000-30003"
+            ),
+            (
+                "error PORT-OVERLAP inference_pools.prefill.ports.kv = 30100-30103: prefill-1 and decode-1 on node1 share ports: kv "
+                "30100-30103 overlaps kv 30100-30103"
+            ),
+            "error PORT-OVERLAP inference_router.port = 30002: router and decode-0 on node1 share ports: api 30002 overlaps kv 30000-30003",
+        ],
+    ),
+    Row(
+        "one-host",
+        {f"{D}.ports.api": [7100, 7101]},
+        [
+            (
+                "error PORT-OVERLAP inference_pools.decode.ports.api = 7100: decode-0 and prefill-0 on node1 share ports: api 7100 "
+                "overlaps api 7100"
+            )
+        ],
+    ),
+    # ports of AscendDirect
+    Row("p2p", {"inference_env.ASCEND_BASE_PORT": "x", f"{P}.ports.kv": 20001}, []),
+    Row("p2p", {"inference_env.ASCEND_BASE_PORT": 29000, f"{P}.ports.kv": 30601}, []),
+    Row(
+        "p2p-0.13",
+        {"inference_env.ASCEND_BASE_PORT": 29000, f"{P}.ports.kv": 40000},
+        [
+            (
+                "warning ENV-RELEASE inference_env.ASCEND_BASE_PORT = 29000: Mooncake 0.3.7.post2 of release 0.13.0 does not read "
+                "ASCEND_BASE_PORT; 0.3.8 and later do"
+            )
+        ],
+    ),
+    Row("p2p-0.13", {f"{P}.ports.kv": 36001}, []),
+    Row(
+        "p2p-0.13",
+        {f"{P}.ports.kv": 21601},
+        [
+            (
+                "warning KV-PORT-POOL inference_pools.prefill.ports.kv = 21601-21616: ports 21601-21616 are in 20000-36000, the range of "
+                "AscendDirect's random ports on a host with 16 devices"
+            )
+        ],
+    ),
+    # lookup sockets of a store
+    Row("one-host", {f"{P}.kv.store.mooncake_rpc_port": "5"}, []),
+    Row(
+        "one-host",
+        {
+            f"{P}.kv.store.lookup_rpc_port": "5",
+            f"{P}.instances": 1,
+            f"{D}.kv.store": {"lookup_rpc_port": "5", "consumer_is_to_load": True},
+            f"{D}.instances": 1,
+        },
+        [
+            (
+                "error LOOKUP-PORT inference_pools.prefill.kv.store.lookup_rpc_port = 5: prefill-0 and decode-0 on node1 have the same "
+                "lookup_rpc_port 5"
+            )
+        ],
+    ),
+    Row("both", {f"{P}.kv.store.lookup_rpc_port": "5"}, []),
+    # images
+    Row(
+        "docker",
+        {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0"},
+        [
+            (
+                "error IMAGE-RELEASE inference_image = quay.io/ascend/vllm-ascend:v0.23.0: this image has the suffix '', but images for "
+                "a3 hosts end in '-a3'"
+            )
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0-a3-openeuler"},
+        [
+            (
+                "warning IMAGE-DIGEST inference_image = quay.io/ascend/vllm-ascend:v0.23.0-a3-openeuler: the image "
+                "quay.io/ascend/vllm-ascend:v0.23.0-a3-openeuler is named by a tag"
+            )
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_image": "quay.io/ascend/vllm-ascend:v0.22.1rc1-a3"},
+        [
+            (
+                "error IMAGE-RELEASE inference_image = quay.io/ascend/vllm-ascend:v0.22.1rc1-a3: this is the image of release 0.22.1rc1, "
+                "but inference_release is 0.23.0"
+            )
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0-310p@sha256:" + 64 * "0"},
+        [
+            (
+                "error IMAGE-RELEASE inference_image = "
+                "quay.io/ascend/vllm-ascend:v0.23.0-310p@sha256:0000000000000000000000000000000000000000000000000000000000000000: this "
+                "image has the suffix '-310p', but images for a3 hosts end in '-a3'"
+            )
+        ],
+    ),
+    Row("docker", {"inference_image": "quay.io/ascend/vllm-ascend:latest@sha256:" + 64 * "0"}, []),
+    Row(
+        "docker",
+        {"inference_image": "registry:5000/own"},
+        ["warning IMAGE-TAG inference_image = registry:5000/own: 'latest' is a moving tag"],
+    ),
+    Row(
+        "docker",
+        {"inference_image": "registry.example/own:nightly-1"},
+        ["warning IMAGE-TAG inference_image = registry.example/own:nightly-1: 'nightly-1' is a moving tag"],
+    ),
+    Row(
+        "docker",
+        {"inference_image": "registry.example/own:v1"},
+        [
+            "warning IMAGE-DIGEST inference_image = registry.example/own:v1: the image registry.example/own:v1 is named by a tag"
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_image": ""},
+        ["warning IMAGE-DIGEST inference_image = : the image quay.io/ascend/vllm-ascend:v0.23.0-a3 is named by a tag"],
+    ),
+    Row(
+        "p2p",
+        {"inference_image": IMAGE},
+        [
+            (
+                "warning IMAGE-UNUSED inference_image = "
+                "registry.example/vllm-ascend@sha256:0000000000000000000000000000000000000000000000000000000000000000: inference_runtime "
+                "systemd starts no containers"
+            )
+        ],
+    ),
+    # users, times, names
+    Row(
+        "docker",
+        {"inference_container.user": "root"},
+        ["warning CONTAINER-ROOT inference_container.user = root: processes in containers would run as root"],
+    ),
+    Row("kubernetes", {"inference_container.user": "root"}, []),
+    Row("p2p", {"inference_stop_timeout": 10}, []),
+    Row("p2p", {"inference_stop_timeout": 30, "inference_args.shutdown-timeout": 30}, []),
+    Row("p2p", {"inference_stop_timeout": 30, "inference_args.shutdown-timeout": 29}, []),
+    Row("p2p", {"inference_deployment": 40 * "a"}, []),
+    Row(
+        "p2p",
+        {"inference_deployment": 41 * "a"},
+        [
+            (
+                "error DEPLOYMENT-NAME inference_deployment = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: "
+                "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is not a name of at most 40 lower-case letters, digits and hyphens"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_deployment": "-a"},
+        [
+            "error DEPLOYMENT-NAME inference_deployment = -a: '-a' is not a name of at most 40 lower-case letters, digits and hyphens"
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_root": "/opt/../x"},
+        [
+            "error ROOT-PATH inference_root = /opt/../x: '/opt/../x' is not an absolute path of letters, digits and . _ / -"
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_model.path": "models/../x"},
+        ["error MODEL-PATH inference_model.path = models/../x: 'models/../x' contains a space, '~' or '..'"],
+    ),
+    Row(
+        "p2p",
+        {"inference_model.path": "qwen"},
+        [
+            "warning REMOTE-CODE inference_args.trust-remote-code = true: the engine downloads and runs code of qwen",
+            "warning MODEL-PATH inference_model.path = qwen: 'qwen' is neither an absolute path nor owner/name",
+            (
+                "warning ADVISORY inference_release = 0.23.0: 0.23.0 has CVE-2026-114053, fixed in vLLM 0.31.0: a request chooses the "
+                "revision of the model's code that runs; code of a model runs that is not a directory of the hosts"
+            ),
+        ],
+    ),
+    Row(
+        "docker",
+        {"inference_model.path": "/models/a:b"},
+        [
+            "error MODEL-PATH inference_model.path = /models/a:b: '/models/a:b' contains ':', which separates the two folders of a mount"
+        ],
+    ),
+    Row("p2p", {"inference_model.path": "/models/a:b"}, []),
+    Row("p2p", {"inference_model.name": "qwen+a/b:c_d-3"}, []),
+    Row(
+        "p2p",
+        {"inference_model.name": "qwen (3)"},
+        ["warning MODEL-NAME inference_model.name = qwen (3): 'qwen (3)' contains characters that need quoting"],
+    ),
 )
 
 
