@@ -2063,14 +2063,10 @@ ROWS = (
     ),
     Row(
         "p2p",
-        {"inference_model.path": "qwen"},
+        {"inference_model.path": "qwen", **OF_NO_ADVISORY},
         [
             "warning REMOTE-CODE inference_args.trust-remote-code = true: the engine downloads and runs code of qwen",
             "warning MODEL-PATH inference_model.path = qwen: 'qwen' is neither an absolute path nor owner/name",
-            (
-                "warning ADVISORY inference_release = 0.23.0: 0.23.0 has CVE-2026-114053, fixed in vLLM 0.31.0: a request chooses the "
-                "revision of the model's code that runs; code of a model runs that is not a directory of the hosts"
-            ),
         ],
     ),
     Row(
@@ -2086,6 +2082,214 @@ ROWS = (
         "p2p",
         {"inference_model.name": "qwen (3)"},
         ["warning MODEL-NAME inference_model.name = qwen (3): 'qwen (3)' contains characters that need quoting"],
+    ),
+    # hardware of hosts
+    Row(
+        "llmdatadist",
+        {"node2.inference_hardware": "a3", "node2.inference_devices": 16},
+        ["error HARDWARE-PD inference_kv_transfer = llmdatadist: llmdatadist cannot connect a2 and a3"],
+    ),
+    Row(
+        "p2p",
+        {
+            "node3.inference_hardware": "a2",
+            "node4.inference_hardware": "a2",
+            "node3.inference_devices": 16,
+            "node4.inference_devices": 16,
+        },
+        [],
+    ),
+    Row(
+        "pooled",
+        {"inference_kv_transfer": "none", "inference_hardware": "310p", "inference_devices": 8, "inference_store": {}},
+        [],
+    ),
+    Row("docker", {"inference_hardware": "950", "inference_devices": 16, "inference_release": "0.18.0"}, []),
+    Row("p2p", {"inference_hardware": "950", "inference_devices": 16, "inference_release": "0.18.0"}, []),
+    # addresses: of several machines, and of one
+    Row(
+        "p2p",
+        {"node2.inference_address": "0.0.0.0"},
+        ["error HOST-ADDRESS node2.inference_address = 0.0.0.0: 0.0.0.0 is not the address of a host"],
+    ),
+    Row(
+        "p2p",
+        {"node2.inference_address": "::"},
+        ["error HOST-ADDRESS node2.inference_address = ::: :: is not the address of a host"],
+    ),
+    Row(
+        "p2p",
+        {"node2.inference_address": "::1"},
+        ["error HOST-ADDRESS node2.inference_address = ::1: other hosts cannot reach a loopback address"],
+    ),
+    Row(
+        "llmdatadist",
+        {"node1.inference_address": "127.0.0.1", "node2.inference_address": "127.0.0.1"},
+        [
+            "error HOST-ADDRESS node1.inference_address = 127.0.0.1: other hosts cannot reach a loopback address",
+            "error HOST-ADDRESS node2.inference_address = 127.0.0.1: other hosts cannot reach a loopback address",
+        ],
+    ),
+    Row("cpu", {"node1.inference_address": "127.0.0.1"}, []),
+    Row("cpu", {"node1.inference_address": "localhost"}, []),
+    Row(
+        "cpu",
+        {"node1.inference_address": "fd00::1"},
+        ["warning ADDRESS-IPV6 node1.inference_address = fd00::1: node1 has an IPv6 address"],
+    ),
+    Row(
+        "p2p-0.13",
+        {"node4.inference_address": "10.1.0.3"},
+        ["error HOST-ADDRESS node4.inference_address = 10.1.0.3: node3 has the same address"],
+    ),
+    Row("cpu", {"node1.inference_interface": ""}, []),
+    # groups with more hosts than services
+    Row(
+        "both",
+        {"inventory": hosts(4, {**APART, "mooncake_master": (2, 3)})},
+        [
+            (
+                "warning SINGLE-HOST inference_mooncake_master.group = mooncake_master: group 'mooncake_master' has the hosts node2, "
+                "node3; only node2 gets the mooncake_master"
+            )
+        ],
+    ),
+    Row(
+        "ha",
+        {"inventory": hosts(4, {**APART, "mooncake_master": (1, 2, 3, 4), "router": (2, 3)})},
+        [
+            "warning SINGLE-HOST inference_router.group = router: group 'router' has the hosts node2, node3; only node2 gets the router"
+        ],
+    ),
+    Row("p2p", {"inventory": hosts(4, {**APART, "mooncake_master": (2, 3)})}, []),
+    Row(
+        "p2p",
+        {
+            "inventory": hosts(4, {**APART, "router": (2, 3)}),
+            f"{ROUTER}.flavour": "none",
+            f"{D}.args.additional-config": {},
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {**TWO, "inventory": hosts(4, {**APART, "router": (2, 3, 4)})},
+        [
+            (
+                "warning SINGLE-HOST inference_router.group = router: group 'router' has the hosts node2, node3, node4; only 2 of them "
+                "get a router"
+            )
+        ],
+    ),
+    Row("p2p", {**TWO, "inventory": hosts(4, {**APART, "router": (2, 3)})}, []),
+    Row(
+        "pooled",
+        {"inventory": hosts(10, {"colocated": range(1, 11)})},
+        [
+            (
+                "warning INSTANCE-SPREAD inference_pools.colocated.instances = 2: node3, node4, node5, node6, node7, node8, node9, "
+                "node10 of pool colocated stay idle"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {"inventory": hosts(11, {"colocated": range(1, 12)})},
+        [
+            (
+                "warning INSTANCE-SPREAD inference_pools.colocated.instances = 2: node3, node4, node5, node6, node7, node8, node9, "
+                "node10 and more of pool colocated stay idle"
+            )
+        ],
+    ),
+    Row("pooled", {"inventory": hosts(3, {"colocated": (1, 2, 3), "router": (3,)})}, []),
+    # devices: the pool that names them is named
+    Row(
+        "one-host",
+        {f"{P}.devices": [8, 9, 10, 11, 12, 13, 14, 15]},
+        [
+            "error DEV-OVERLAP inference_pools.prefill.devices = 12: decode-0 and prefill-1 both use device 12 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.devices = 13: decode-0 and prefill-1 both use device 13 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.devices = 14: decode-0 and prefill-1 both use device 14 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.devices = 15: decode-0 and prefill-1 both use device 15 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.devices = 10: decode-1 and prefill-0 both use device 10 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.devices = 11: decode-1 and prefill-0 both use device 11 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.devices = 8: decode-1 and prefill-0 both use device 8 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.devices = 9: decode-1 and prefill-0 both use device 9 of node1",
+        ],
+    ),
+    Row(
+        "one-host",
+        {f"{P}.devices": [0, 1, 2, 3, 4, 5, 6, 7], f"{D}.devices": [7, 8, 9, 10, 11, 12, 13, 14]},
+        ["error DEV-OVERLAP inference_pools.prefill.devices = 7: decode-0 and prefill-1 both use device 7 of node1"],
+    ),
+    Row(
+        "one-host",
+        {f"{D}.device_offset": 4},
+        [
+            "error DEV-OVERLAP inference_pools.prefill.instances = 4: decode-0 and prefill-1 both use device 4 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.instances = 5: decode-0 and prefill-1 both use device 5 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.instances = 6: decode-0 and prefill-1 both use device 6 of node1",
+            "error DEV-OVERLAP inference_pools.prefill.instances = 7: decode-0 and prefill-1 both use device 7 of node1",
+        ],
+    ),
+    Row(
+        "one-host",
+        {f"{D}.device_offset": 12},
+        [
+            (
+                "error PLACE-CAPACITY inference_pools.decode.instances = 2: instance 1 needs 4 devices on node1, which has 4, shared "
+                "with 1 instance of this pool and 8 devices of pool prefill"
+            )
+        ],
+    ),
+    Row(
+        "one-host",
+        {f"{D}.devices": [8, 9, 10, 11, 12, 13, 14, 16]},
+        [
+            (
+                "error DEV-MISSING inference_pools.decode.devices = [16]: node1 has no device 16; it has 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, "
+                "10, 11, 12, 13, 14, 15"
+            )
+        ],
+    ),
+    Row(
+        "one-host",
+        {f"{D}.devices": [8, 8, 9, 9, 10, 11, 12, 13]},
+        ["error DEV-MISSING inference_pools.decode.devices = [8, 9]: decode-0 would get device 8, 9 twice"],
+    ),
+    Row(
+        "p2p-0.13",
+        {f"{P}.tensor_parallel_size": 1, f"{P}.data_parallel_size": 1, f"{P}.instances_per_host": 1},
+        [
+            "warning DEV-PAIRS inference_pools.prefill.instances = [0]: prefill-0 uses device 0 without the other die of the same NPU",
+            "warning DEV-PAIRS inference_pools.prefill.instances = [0]: prefill-1 uses device 0 without the other die of the same NPU",
+        ],
+    ),
+    Row(
+        "p2p-0.13",
+        {"inventory": hosts(4, APART, inference_devices=[0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29])},
+        [],
+    ),
+    Row(
+        "p2p-0.13",
+        {f"{P}.hosts.node3": {"args": {"seed": 1}}, f"{D}.hosts.node1": {}},
+        [
+            "error POOL-HOST inference_pools.decode.hosts.node1 = : host 'node1' is not in the group 'decode' of pool decode",
+            "error POOL-HOST inference_pools.prefill.hosts.node3 = : host 'node3' is not in the group 'prefill' of pool prefill",
+        ],
+    ),
+    Row(
+        "kubernetes",
+        {f"{P}.instances": 0},
+        [
+            (
+                "error K8S-MANIFEST ModelServing/demo.spec.template.roles[0].entryTemplate = : the required field entryTemplate is "
+                "missing (K8S-REQUIRED; the CRD's structural schema)"
+            ),
+            "error PLACE-GROUP inference_pools.prefill = : the inventory has no hosts in group 'prefill'",
+            "error K8S-INSTANCES inference_pools.prefill.instances = 0: pool prefill has no instances",
+        ],
     ),
 )
 
