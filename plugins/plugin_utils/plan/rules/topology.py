@@ -74,9 +74,14 @@ def device_overlap(case: Case) -> t.Iterator[Finding]:
         for device in service.devices:
             name, other = owner.setdefault((service.host, device), (service.name, instance))
             if name != service.name:
-                blamed = other if other.pool.devices and not instance.pool.devices else instance
+                blamed = other if _chosen(other) and not _chosen(instance) else instance
                 problem = f"{name} and {service.name} both use device {device} of {service.host}"
                 yield Finding.at(devices_path(blamed), device, problem)
+
+
+def _chosen(instance: Instance) -> bool:
+    """Whether the user says which devices the pool gets."""
+    return bool(instance.pool.devices or instance.pool.device_offset)
 
 
 def devices_path(instance: Instance) -> str:

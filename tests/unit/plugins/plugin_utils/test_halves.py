@@ -487,6 +487,15 @@ def test_a_rollback_between_two_kv_caches_goes_by_halves(phase):
     assert first["verify"]["block_size"] == old["verify"]["block_size"]
 
 
+@pytest.mark.parametrize(("phase", "mode"), [("verified", "set"), ("deployed", "set"), ("changing", "")])
+def test_a_rollback_rests_if_each_host_does(phase, mode):
+    """Some hosts may be verified and others deployed: the last verification failed for the latter."""
+    old, new = PLANS
+    found = rests(new, old, "verified")
+    found["n2"] = {**found["n1"], "__inference_locked": {"phase": phase, "half": ""}}
+    assert rollback_mode(found, ["n1", "n2"], json.dumps(new))["mode"] == mode
+
+
 @pytest.mark.parametrize(
     ("found", "text", "given", "why"),
     [

@@ -2227,10 +2227,10 @@ ROWS = (
         "one-host",
         {f"{D}.device_offset": 4},
         [
-            "error DEV-OVERLAP inference_pools.prefill.instances = 4: decode-0 and prefill-1 both use device 4 of node1",
-            "error DEV-OVERLAP inference_pools.prefill.instances = 5: decode-0 and prefill-1 both use device 5 of node1",
-            "error DEV-OVERLAP inference_pools.prefill.instances = 6: decode-0 and prefill-1 both use device 6 of node1",
-            "error DEV-OVERLAP inference_pools.prefill.instances = 7: decode-0 and prefill-1 both use device 7 of node1",
+            "error DEV-OVERLAP inference_pools.decode.device_offset = 4: decode-0 and prefill-1 both use device 4 of node1",
+            "error DEV-OVERLAP inference_pools.decode.device_offset = 5: decode-0 and prefill-1 both use device 5 of node1",
+            "error DEV-OVERLAP inference_pools.decode.device_offset = 6: decode-0 and prefill-1 both use device 6 of node1",
+            "error DEV-OVERLAP inference_pools.decode.device_offset = 7: decode-0 and prefill-1 both use device 7 of node1",
         ],
     ),
     Row(
