@@ -25,5 +25,5 @@ def further_routers(
     candidates = list(dict.fromkeys(members))
     for number in range(count - 1):
         kept = kept_host(deployed[number], stay) if number < len(deployed) else None
-        found.append(kept or min(candidates, key=lambda host: (found.count(host), candidates.index(host))))
+        found.append(kept or min(candidates, key=found.count))
     return tuple(found[1:])

@@ -69,6 +69,9 @@ ALL = {"prefill": "ab", "decode": "cd"}
         ({"etcd_members": 1}, ALL, {}, "ab", "a"),
         ({"etcd_endpoints": ["e:1"]}, ALL, {}, "ab", ""),
         ({}, {**ALL, "mooncake_master": "ef"}, {}, "ef", "efa"),
+        ({}, {**ALL, "mooncake_master": "efd"}, {}, "de", "def"),
+        ({}, {**ALL, "mooncake_master": "ef"}, {"etcd": ["f"]}, "ef", "fea"),
+        ({}, ALL, {"etcd": ["x", "a"]}, "ab", "bac"),
         ({}, {**ALL, "mooncake_master": "e"}, {}, "e", "eab"),  # fewer than wanted
         ({}, {**ALL, "etcd": "fed"}, {}, "ab", "def"),
         ({}, {**ALL, "etcd": "e"}, {}, "ab", "e"),
@@ -86,3 +89,11 @@ def test_masters_and_etcd_keep_their_numbers(ha, groups, deployed, masters, etcd
     engines = [every[name] for name in "abcd"]
     found = store_hosts(description, every, engines, engines, deployed)
     assert ["".join(host.name for host in part) for part in found] == [masters, etcd]
+
+
+def test_hosts_that_lost_their_engines_may_keep_both():
+    description, every = described({}, ALL)
+    engines, deployed = [every[name] for name in "abcd"], {"masters": ["f"], "etcd": ["e"]}
+    for stay, found in (("abcdef", ["fa", "efa"]), ("abcd", ["ab", "abc"])):
+        parts = store_hosts(description, every, engines, [every[name] for name in stay], deployed)
+        assert ["".join(host.name for host in part) for part in parts] == found

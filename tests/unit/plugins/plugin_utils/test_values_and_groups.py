@@ -113,6 +113,10 @@ def test_names_are_in_the_order_of_their_numbers():
         ("abcd", "abxy", False),  # half of the letters
         ("abcdefgh", "abcdefxy", False),  # three quarters
         ("abcdefgh", "abcdefgxy", True),
+        ("abcde", "abcdx", True),  # four of five
+        ("DECODES", "decode", True),
+        ("decodes", "DECODE", True),
+        ("decode", "DECODE", True),
     ],
 )
 def test_a_misspelt_group(group, name, near):
