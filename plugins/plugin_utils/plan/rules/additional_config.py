@@ -11,10 +11,9 @@ import typing as t
 from ...description.findings import Finding
 from ...releases import values as data
 from ...releases.release import ADDITIONAL_SPANS, ORDER, Release
-from ..render.kv import deep
 from .base import Case, Rules
 from .engine_view import EngineView
-from .json_values import Problem, judged, settings
+from .json_values import Problem, judged
 
 RULES = Rules()
 FLAG = "additional-config"
@@ -33,15 +32,6 @@ def known(release: Release) -> data.Known:
     return _known((*release.additional_config, *release.additional_values))
 
 
-def config(view: EngineView) -> dict[str, t.Any]:
-    """The value of the flag, with the keys that are written behind dots."""
-    found = view.mapping(FLAG)
-    for flag, base, value in settings(view):
-        if base == FLAG != flag:
-            found = deep(found, value)
-    return found
-
-
 def _place(view: EngineView, path: str) -> str:
     """Where a key is written: in the flag's mapping, or behind dots."""
     keys = path.split(".")
@@ -55,7 +45,7 @@ def _place(view: EngineView, path: str) -> str:
 def problems(case: Case) -> t.Iterator[tuple[EngineView, Problem]]:
     """Everything that is wrong with keys and kinds of values."""
     for view in case.engine_views if case.npu else ():
-        for problem in judged(known(case.context.release), "", config(view)):
+        for problem in judged(known(case.context.release), "", view.mapping(FLAG)):
             if problem[0].rpartition(".")[0] != OPEN or problem[2] != "key":
                 yield view, problem
 
@@ -115,7 +105,7 @@ def role(case: Case) -> t.Iterator[Finding]:
     """
     has = "layer_sharding" in case.context.release.additional_config and case.context.release.vllm_version >= (0, 19)
     for view in case.of("decode", "colocated") if has else ():
-        sharding = config(view).get("layer_sharding")
+        sharding = view.mapping(FLAG).get("layer_sharding")
         if sharding:
             yield Finding.at(_place(view, "layer_sharding"), sharding, f"layer_sharding is set in pool {view.kind}")
 
@@ -132,7 +122,7 @@ def eplb(case: Case) -> t.Iterator[Finding]:
     """
     checked = case.npu and case.context.release.vllm_version >= (0, 18)
     for view in case.engine_views if checked else ():
-        found = config(view).get("eplb_config")
+        found = view.mapping(FLAG).get("eplb_config")
         found = found if isinstance(found, dict) else {}
         on = next((name for name in ("dynamic_eplb", "expert_map_record_path") if found.get(name)), "")
         if not on or "eplb_config" not in case.context.release.additional_config:

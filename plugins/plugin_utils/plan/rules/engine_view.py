@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import typing as t
 from dataclasses import dataclass
 
 from ...description.values import read_json, whole
 from ...description.variables import Description, HostSettings
 from ..placement import Instance, Process
+from ..render.kv import deep
 from ..render.vllm import canonical
 from ..service import Service
 
@@ -144,10 +147,27 @@ class EngineView:
                 answer = name == flag
         return answer
 
+    @functools.cached_property
+    def dotted(self) -> tuple[tuple[str, str, dict[str, t.Any]], ...]:
+        """Flag, option and mapping of each key behind dots: ``attention-config.backend``. vLLM reads its value as JSON."""
+        found = []
+        for flag, given in self.flags:
+            option, *keys = flag.split(".")
+            value: t.Any = given[0] if given else True
+            with contextlib.suppress(ValueError):
+                value = json.loads(value) if keys and isinstance(value, str) else value
+            for key in reversed(keys):
+                value = {key: value}
+            found += [(flag, option, value)] if keys else []
+        return tuple(found)
+
     def mapping(self, flag: str) -> dict[str, t.Any]:
-        """A JSON option's value; an empty mapping if it is not a JSON mapping."""
+        """A JSON option's value with its keys behind dots; an empty mapping if it is not a JSON mapping."""
         found = read_json(self.value(flag)) if flag in self.table else None
-        return found if isinstance(found, dict) else {}
+        found = found if isinstance(found, dict) else {}
+        for _flag, option, value in self.dotted:
+            found = deep(found, value) if option == flag else found
+        return found
 
     @property
     def kv(self) -> dict[str, t.Any]:

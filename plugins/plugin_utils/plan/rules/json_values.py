@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 import typing as t
 
@@ -94,16 +92,9 @@ def _is_number(value: t.Any) -> bool:
 
 def settings(view: EngineView) -> t.Iterator[tuple[str, str, t.Any]]:
     """Flag, path and value of what is inside JSON flags: whole mappings, and single keys behind a dot."""
+    yield from view.dotted
     for flag, given in view.flags:
-        if "." in flag:
-            base, *rest = flag.split(".")
-            value: t.Any = given[0] if given else True
-            with contextlib.suppress(ValueError):
-                value = json.loads(value) if isinstance(value, str) else value
-            for part in reversed(rest):
-                value = {part: value}
-            yield flag, base, value
-        elif given and given[0].lstrip().startswith("{") and flag != KV:
+        if "." not in flag and given and given[0].lstrip().startswith("{") and flag != KV:
             yield flag, flag, view.mapping(flag)
 
 

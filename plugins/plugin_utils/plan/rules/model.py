@@ -31,13 +31,13 @@ def differing(case: Case, flag: str) -> t.Iterator[tuple[EngineView, str, str]]:
             yield view, own or UNSET, " and ".join(sorted(value or UNSET for value in values))
 
 
-def side(case: Case, view: EngineView, flag: str) -> str:
-    """The path of an option that differs: decode's, or prefill's if only prefill sets it."""
+def side(case: Case, view: EngineView, flag: str) -> tuple[str, str]:
+    """The path of an option that differs, and its value there: decode's, or prefill's if only prefill sets it."""
     other = next((prefill for prefill in case.of("prefill") if prefill.user_value(flag)), None)
     own = view.user_value(flag)
     if other and (not own or own[0].startswith("inference_args")):
-        return other.path(flag)
-    return view.path(flag)
+        view = other
+    return view.path(flag), " ".join(view.table.get(flag, ("",))) or UNSET
 
 
 def same(id_: str, flag: str, fix: str, source: str, severity: str, doc: str) -> None:
@@ -45,7 +45,7 @@ def same(id_: str, flag: str, fix: str, source: str, severity: str, doc: str) ->
 
     def check(case: Case) -> t.Iterator[Finding]:
         for view, own, others in differing(case, flag):
-            yield Finding.at(side(case, view, flag), own, f"--{flag} differs: prefill has {others}, decode has {own}")
+            yield Finding.at(*side(case, view, flag), f"--{flag} differs: prefill has {others}, decode has {own}")
 
     check.__doc__ = doc
     RULES.rule(id_, fix, source, severity)(check)
@@ -135,7 +135,7 @@ def model_length(case: Case) -> t.Iterator[Finding]:
     """
     for view, own, others in differing(case, "max-model-len"):
         problem = f"--max-model-len differs: prefill has {others}, decode has {own}"
-        yield Finding.at(side(case, view, "max-model-len"), own, problem)
+        yield Finding.at(*side(case, view, "max-model-len"), problem)
 
 
 @RULES.rule(
@@ -152,7 +152,7 @@ def block_size(case: Case) -> t.Iterator[Finding]:
         default = {own, *others.split(" and ")} <= {UNSET, "128"}
         severity = "warning" if default or case.context.release.vllm_version >= (0, 20) else ""
         problem = f"--block-size differs: prefill has {others}, decode has {own}"
-        yield Finding.at(side(case, view, "block-size"), own, problem, severity=severity)
+        yield Finding.at(*side(case, view, "block-size"), problem, severity=severity)
 
 
 @RULES.rule(

@@ -2291,6 +2291,504 @@ ROWS = (
             "error K8S-INSTANCES inference_pools.prefill.instances = 0: pool prefill has no instances",
         ],
     ),
+    # keys behind dots are those of the mapping, for each rule
+    Row(
+        "p2p",
+        {f"{P}.args": {**PREFILL["args"], "additional-config.recompute_scheduler_enable": True}},
+        [
+            (
+                "warning RECOMPUTE-ON-PREFILL inference_pools.prefill.args.additional-config = recompute_scheduler_enable: the recompute "
+                "scheduler is enabled on prefill"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{C}.args": {"max-num-seqs": 16, "additional-config.recompute_scheduler_enable": True}},
+        [
+            (
+                "error RECOMPUTE-COLOCATED inference_pools.colocated.args.additional-config = recompute_scheduler_enable: the recompute "
+                "scheduler is enabled on a colocated pool with a connector"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args": {**PREFILL["args"], "enforce-eager": True, "compilation-config.cudagraph_mode": "FULL"}},
+        [
+            (
+                "warning EAGER-GRAPH inference_pools.prefill.args.compilation-config = FULL: cudagraph_mode FULL is set, but "
+                "enforce-eager switches graphs off"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.args": {
+                **PREFILL["args"],
+                "speculative-config.method": "mtp",
+                "speculative-config.num_speculative_tokens": 3,
+            }
+        },
+        [
+            "warning SPEC-ONE-SIDE inference_pools.prefill.args.speculative-config = 3: prefill uses speculative decoding, decode does not",
+            "warning SPEC-TOKENS inference_pools.prefill.args.speculative-config = 3: prefill has 3 speculative tokens",
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.args": {
+                **PREFILL["args"],
+                "attention-config.indexer": "int8",
+                "compilation-config.cudagraph_modes": "FULL",
+            }
+        },
+        [
+            "error JSON-KEY inference_pools.prefill.args.attention-config.indexer = int8: vLLM 0.23.0 has no key 'indexer' in attention-config",
+            (
+                "error JSON-KEY inference_pools.prefill.args.compilation-config.cudagraph_modes = FULL: vLLM 0.23.0 has no key "
+                "'cudagraph_modes' in compilation-config"
+            ),
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.args": {
+                **PREFILL["args"],
+                "compilation-config": {"cudagraph_mode": "NONE"},
+                "compilation-config.cudagraph_capture_sizes": [0, 8],
+            }
+        },
+        [
+            (
+                "error FLAG-DUPLICATE inference_pools.prefill.args.compilation-config = : the command line would contain both "
+                "--compilation-config and --compilation-config.cudagraph_capture_sizes"
+            ),
+            (
+                "error JSON-VALUE inference_pools.prefill.args.compilation-config.cudagraph_capture_sizes = [0]: 0 in "
+                "cudagraph_capture_sizes is not a number of tokens"
+            ),
+        ],
+    ),
+    # the router: of another pool or connector, with options of the user, without a router
+    Row("p2p", {f"{ROUTER}.flavour": "vllm_router", f"{D}.args.additional-config": {}}, []),
+    Row(
+        "pooled",
+        {f"{ROUTER}.flavour": "load_balance"},
+        [
+            (
+                "error ROUTER-POOLS inference_router.flavour = load_balance: the load_balance proxy serves decode and prefill, and the "
+                "pools are colocated"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.flavour": "none"},
+        [
+            (
+                "warning ROUTER-RECOMPUTE inference_pools.decode.args.additional-config = none: recompute_scheduler_enable is true, but "
+                "there is no router"
+            )
+        ],
+    ),
+    Row("p2p", {f"{ROUTER}.flavour": "none", f"{ROUTER}.args.no-such": 1, f"{D}.args.additional-config": {}}, []),
+    Row("p2p", {f"{ROUTER}.args.port": 8000}, []),
+    Row(
+        "p2p",
+        {f"{ROUTER}.args.port": 8001},
+        [
+            "error ROUTER-PORT inference_router.args.port = 8001: --port differs from inference_router.port, which is 8000"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.args.no-such": 1},
+        [
+            "error ROUTER-FLAG inference_router.args.no-such = : the load_balance router of this release has no option --no-such"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.args.prefiller-hosts": ["10.1.0.1", "10.1.0.2"], f"{ROUTER}.args.prefiller-ports": [7100, 7100]},
+        [],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.args.prefiller-hosts": ["10.1.0.1"], f"{ROUTER}.args.prefiller-ports": [7100]},
+        [
+            "error ROUTER-ENDPOINTS inference_router.args.prefiller-hosts = 10.1.0.1:7100: prefill engine 10.1.0.2:7100 is missing"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.args.decoder-hosts": ["10.1.0.3", "10.1.0.9"], f"{ROUTER}.args.decoder-ports": [7100, 7100]},
+        [
+            (
+                "error ROUTER-ENDPOINTS inference_router.args.decoder-hosts = 10.1.0.3:7100 10.1.0.9:7100: decode engine 10.1.0.3:7300 "
+                "is missing; no decode engine is planned at 10.1.0.3:7100; no decode engine is planned at 10.1.0.9:7100"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.args.decoder-ports": [7100, 7101]},
+        [
+            "error ROUTER-ENDPOINTS inference_router.args.decoder-ports = 1 hosts, 2 ports: 1 hosts and 2 ports cannot be paired"
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{ROUTER}.args.worker-urls": ["http://10.1.0.1:7100"]},
+        [
+            (
+                "error ROUTER-ENDPOINTS inference_router.args.worker-urls = http://10.1.0.1:7100: the colocated engines of this plan are "
+                "http://10.1.0.1:7500 http://10.1.0.2:7500"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{ROUTER}.args.worker-urls": ["http://10.1.0.1:7100", "http://10.1.0.2:7100"]},
+        [
+            (
+                "error ROUTER-ENDPOINTS inference_router.args.worker-urls = http://10.1.0.1:7100 http://10.1.0.2:7100: the colocated "
+                "engines of this plan are http://10.1.0.1:7500 http://10.1.0.2:7500"
+            )
+        ],
+    ),
+    Row("pooled", {f"{ROUTER}.policy": "round_robin"}, []),
+    Row(
+        "pooled",
+        {f"{ROUTER}.policy": "no_such"},
+        [
+            (
+                "error ROUTER-VALUE inference_router.policy = no_such: --policy takes one of random, round_robin, cache_aware, kv_aware, "
+                "power_of_two, consistent_hash, sticky_least_loaded, not 'no_such'"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{ROUTER}.policy": "round_robin", f"{ROUTER}.args.policy": "no_such"},
+        [
+            (
+                "error ROUTER-VALUE inference_router.args.policy = no_such: --policy takes one of random, round_robin, cache_aware, "
+                "kv_aware, power_of_two, consistent_hash, sticky_least_loaded, not 'no_such'"
+            )
+        ],
+    ),
+    # who can reach the router
+    Row(
+        "layerwise",
+        {f"{ROUTER}.bind": "127.0.0.5"},
+        [
+            (
+                "error ROUTER-BIND inference_router.bind = 127.0.0.5: the layerwise proxy binds 127.0.0.5, which decode on another host "
+                "cannot reach"
+            )
+        ],
+    ),
+    Row(
+        "layerwise",
+        {f"{ROUTER}.args.host": "localhost"},
+        [
+            (
+                "error ROUTER-BIND inference_router.args.host = localhost: the layerwise proxy binds localhost, which decode on another "
+                "host cannot reach"
+            )
+        ],
+    ),
+    Row("layerwise", {f"{ROUTER}.bind": "10.1.0.1"}, []),
+    Row(
+        "layerwise",
+        {f"{ROUTER}.bind": "::"},
+        [
+            "error ROUTER-BIND inference_router.bind = ::: the layerwise proxy binds ::, which decode on another host cannot reach"
+        ],
+    ),
+    Row("p2p", {f"{ROUTER}.bind": "127.0.0.5"}, []),
+    Row(
+        "p2p",
+        {f"{ROUTER}.bind": "0.0.0.0"},
+        [
+            (
+                "warning ROUTER-OPEN inference_router.bind = 0.0.0.0: the load_balance router accepts requests without a key on "
+                "0.0.0.0:8000, including /instances/add and /instances/remove and /reset_prefix_cache"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.args.host": "::"},
+        [
+            (
+                "warning ROUTER-OPEN inference_router.args.host = : the load_balance router accepts requests without a key on [::]:8000, "
+                "including /instances/add and /instances/remove and /reset_prefix_cache"
+            )
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{ROUTER}.bind": "0.0.0.0"},
+        [
+            (
+                "warning ROUTER-OPEN inference_router.bind = 0.0.0.0: the vllm_router router accepts requests without a key on "
+                "0.0.0.0:8000, including /add_worker and /remove_worker and /flush_cache and /workers and /list_workers and /get_loads"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{ROUTER}.bind": "0.0.0.0",
+            f"{ROUTER}.frontend": "nginx",
+            **CERTIFIED,
+            "inference_secrets.client_keys": "one",
+        },
+        [
+            (
+                "warning ROUTER-OPEN inference_router.bind = 0.0.0.0: the load_balance router, besides its frontend, accepts requests "
+                "without a key on 0.0.0.0:8000, including /instances/add and /instances/remove and /reset_prefix_cache"
+            )
+        ],
+    ),
+    Row("kubernetes", {f"{ROUTER}.bind": "0.0.0.0"}, []),
+    Row("p2p", {"node1.inference_address": "8.8.8.8", f"{ROUTER}.bind": "10.1.0.200"}, []),
+    # the frontend and its certificate
+    Row(
+        "p2p",
+        {f"{ROUTER}.frontend": "nginx", f"{ROUTER}.certificate": "/c.pem", "inference_secrets.client_keys": "one"},
+        [
+            "error FRONTEND-CERTIFICATE inference_router.certificate_key = : certificate_key is not set, but certificate is"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.frontend": "nginx", f"{ROUTER}.certificate_key": "/c.key", "inference_secrets.client_keys": "one"},
+        ["error FRONTEND-CERTIFICATE inference_router.certificate = : certificate is not set, but certificate_key is"],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.frontend": "nginx", "inference_secrets.client_keys": "one"},
+        ["warning FRONTEND-PLAIN inference_router.frontend = nginx: the frontend has no certificate"],
+    ),
+    Row(
+        "docker",
+        {f"{ROUTER}.frontend": "nginx", **CERTIFIED, "inference_secrets.client_keys": "one"},
+        ["error FRONTEND-RUNTIME inference_router.frontend = nginx: a frontend is not available for runtime docker"],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{ROUTER}.frontend": "nginx",
+            **CERTIFIED,
+            "inference_secrets.client_keys": "one",
+            f"{ROUTER}.flavour": "none",
+            f"{D}.args.additional-config": {},
+        },
+        [
+            "error FRONTEND-RUNTIME inference_router.frontend = nginx: a frontend is not available for a deployment without a router"
+        ],
+    ),
+    Row(
+        "p2p",
+        {
+            f"{ROUTER}.frontend_paths": ["/v1/models", "v1/x", "/instances/add", "/metrics"],
+            f"{ROUTER}.frontend": "nginx",
+            **CERTIFIED,
+            "inference_secrets.client_keys": "one",
+        },
+        [
+            (
+                "error FRONTEND-PATHS inference_router.frontend_paths[1] = v1/x: 'v1/x' is not a path of letters, digits and . _ - such "
+                "as /v1/audio/transcriptions"
+            ),
+            (
+                "error FRONTEND-PATHS inference_router.frontend_paths[2] = /instances/add: /instances/add changes the router or its "
+                "engines, or shows a client data of other clients"
+            ),
+            (
+                "error FRONTEND-PATHS inference_router.frontend_paths[3] = /metrics: /metrics changes the router or its engines, or "
+                "shows a client data of other clients"
+            ),
+        ],
+    ),
+    # options that differ: which side is named
+    Row(
+        "p2p",
+        {f"{P}.args.seed": 1},
+        ["warning SEED-DIFFERS inference_pools.prefill.args.seed = 1: --seed differs: prefill has 1, decode has 1024"],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.seed": 1, f"{D}.args.seed": 2},
+        ["warning SEED-DIFFERS inference_pools.decode.args.seed = 2: --seed differs: prefill has 1, decode has 2"],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.seed": None},
+        [
+            "warning SEED-DIFFERS inference_pools.prefill.args.seed = the default: --seed differs: prefill has the default, decode has 1024"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.hosts.node1.args.seed": 1},
+        [
+            "warning SEED-DIFFERS inference_pools.prefill.hosts.node1.args.seed = 1: --seed differs: prefill has 1 and 1024, decode has 1024"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.block-size": 128},
+        [
+            "warning BLOCK-SIZE inference_pools.prefill.args.block-size = 128: --block-size differs: prefill has 128, decode has the default"
+        ],
+    ),
+    Row(
+        "p2p-0.18",
+        {f"{P}.args.block-size": 128},
+        [
+            "warning BLOCK-SIZE inference_pools.prefill.args.block-size = 128: --block-size differs: prefill has 128, decode has the default"
+        ],
+    ),
+    Row(
+        "p2p-0.18",
+        {f"{D}.args.block-size": 256},
+        [
+            "error BLOCK-SIZE inference_pools.decode.args.block-size = 256: --block-size differs: prefill has the default, decode has 256"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.served-model-name": "a b", f"{D}.args.served-model-name": "b c"},
+        [
+            "error NAME-DIFFERS inference_pools.prefill.args.served-model-name = a b: prefill serves a b, decode serves b c"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.served-model-name": "a"},
+        ["error NAME-DIFFERS inference_pools.prefill.args.served-model-name = a: prefill serves a, decode serves qwen"],
+    ),
+    Row(
+        "p2p",
+        {
+            "inventory": hosts(5, {**APART, "encode": (5,)}),
+            "inference_pools.encode": {
+                "tensor_parallel_size": 4,
+                "args": {"served-model-name": "own", "quantization": None},
+            },
+        },
+        [],
+    ),
+    Row("cpu", {"inference_args.block-size": 64}, []),
+    Row(
+        "cpu",
+        {"inference_args.block-size": 33},
+        ["error CPU-BLOCK-SIZE inference_args.block-size = 33: 33 is not a multiple of 32"],
+    ),
+    Row(
+        "p2p",
+        {
+            "inference_model.path": "/models/own",
+            "inference_model.name": "qwen-W8A8",
+            "inference_args.quantization": None,
+        },
+        [
+            "warning QUANTIZATION-MISSING inference_args.quantization = : --quantization is not set although the model's name has W8A8"
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_model.path": "/models/mxfp4", "inference_args.quantization": None},
+        [
+            "warning QUANTIZATION-MISSING inference_args.quantization = : --quantization is not set although the model's name has mxfp4"
+        ],
+    ),
+    Row("p2p", {"inference_model.path": "/models/w8a8x", "inference_args.quantization": None}, []),
+    Row("cpu", {"inference_model.path": "/models/tiny-w8a8"}, []),
+    # budgets
+    Row(
+        "p2p",
+        {f"{P}.args.enable-chunked-prefill": False, f"{P}.args.max-num-batched-tokens": 32767},
+        [
+            (
+                "error CHUNKED-BUDGET inference_pools.prefill.args.max-num-batched-tokens = 32767: 32767 tokens per step are fewer than "
+                "max-model-len 32768, and chunked prefill is off"
+            )
+        ],
+    ),
+    Row("p2p", {f"{P}.args.enable-chunked-prefill": False, f"{P}.args.max-num-batched-tokens": None}, []),
+    Row(
+        "p2p",
+        {
+            f"{P}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 2},
+            f"{D}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 1},
+        },
+        ["warning SPEC-TOKENS inference_pools.prefill.args.speculative-config = 2: prefill has 2 speculative tokens"],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 1}},
+        [
+            "warning SPEC-ONE-SIDE inference_pools.prefill.args.speculative-config = 1: prefill uses speculative decoding, decode does not"
+        ],
+    ),
+    Row(
+        "pooled",
+        {f"{C}.args": {"max-num-seqs": 16, "speculative-config": {"method": "mtp", "num_speculative_tokens": 3}}},
+        [],
+    ),
+    Row(
+        "pooled",
+        {f"{C}.args": {"max-num-seqs": 16, "max-num-batched-tokens": 15}},
+        [
+            "error SEQS-BUDGET inference_pools.colocated.args.max-num-batched-tokens = 15: 15 tokens per step are fewer than max-num-seqs 16"
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_args.gpu-memory-utilization": "0.9x"},
+        [
+            "error FLAG-VALUE inference_args.gpu-memory-utilization = 0.9x: --gpu-memory-utilization takes a number, not '0.9x'"
+        ],
+    ),
+    # recomputation
+    Row(
+        "pooled",
+        {
+            "inference_kv_transfer": "none",
+            "inference_store": {},
+            f"{C}.args.additional-config": {"recompute_scheduler_enable": True},
+        },
+        [],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args.additional-config": {"enable_reduce_sample": True}},
+        [
+            (
+                "warning REDUCE-SAMPLE inference_pools.prefill.args.additional-config = enable_reduce_sample: enable_reduce_sample is "
+                "set on a disaggregated prefill pool"
+            )
+        ],
+    ),
+    Row("pooled", {f"{C}.args.additional-config": {"enable_reduce_sample": True}}, []),
+    Row(
+        "p2p",
+        {"inference_release": "0.10.2rc1"},
+        [
+            (
+                "error RECOMPUTE-RELEASE inference_pools.decode.args.additional-config = recompute_scheduler_enable: the proxies of "
+                "release 0.10.2rc1 do not support the recompute scheduler"
+            )
+        ],
+    ),
 )
 
 
