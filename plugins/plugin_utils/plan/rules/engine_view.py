@@ -150,7 +150,7 @@ class EngineView:
     @functools.cached_property
     def dotted(self) -> tuple[tuple[str, str, dict[str, t.Any]], ...]:
         """Flag, option and mapping of each key behind dots: ``attention-config.backend``. vLLM reads its value as JSON."""
-        found = []
+        found: list[tuple[str, str, dict[str, t.Any]]] = []
         for flag, given in self.flags:
             option, *keys = flag.split(".")
             value: t.Any = given[0] if given else True

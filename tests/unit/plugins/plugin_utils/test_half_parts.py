@@ -191,3 +191,15 @@ def test_services_that_give_their_ports_away_stop_first_and_say_why(unfinished, 
     assert PARTED not in " ".join(found["notes"])
     assert (reason in found["pauses"]) == (reason == REASSIGNED)
     assert steps(NOTHING, swapped(), PLAN, unfinished=unfinished)["refusals"]
+
+
+@pytest.mark.parametrize("unfinished", [False, True])
+def test_an_engine_that_gives_its_ports_away_finishes_first_unless_halves_differ(unfinished):
+    """Behind routers of two halves others do not serve what it leaves."""
+    plan = swapped()
+    two = next(item for item in plan["services"] if item["name"] == "decode-1")
+    two["ports"] = [{**port, "first": port["first"] + 20000} for port in two["ports"]]
+    found = steps(NOTHING, plan, PLAN, unfinished=unfinished)
+    assert found["vacate"] == {"n1": ["decode-1"]}
+    assert bool(found["refusals"]) == unfinished
+    assert (found["withdrawn"] or {}).get("pause") is (None if unfinished else False)
