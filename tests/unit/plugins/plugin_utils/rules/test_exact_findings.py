@@ -2789,6 +2789,247 @@ ROWS = (
             )
         ],
     ),
+    # the environment: which variable, on which hardware, link and release
+    Row(
+        "p2p",
+        {"inference_env": {"1A": "x", "A-B": "x", "A": ["x"], "B": {"c": 1}, "C": "x\ny"}},
+        [
+            "error ENV-NAME inference_env.1A = : '1A' is not a valid name of an environment variable",
+            "error ENV-NAME inference_env.A = ['x']: A is a list, not text",
+            "error ENV-NAME inference_env.A-B = : 'A-B' is not a valid name of an environment variable",
+            "error ENV-NAME inference_env.B = {'c': 1}: B is a mapping, not text",
+            "error ENV-NAME inference_env.C = : the value has 2 lines",
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env": {"HCCL_IF_IP": "10.1.0.3", "VLLM_HOST_IP": "10.1.0.3"}},
+        [
+            "error ENV-DERIVED inference_pools.decode.env.HCCL_IF_IP = 10.1.0.3: HCCL_IF_IP is derived from inference_address of the host",
+            "error ENV-DERIVED inference_pools.decode.env.VLLM_HOST_IP = 10.1.0.3: VLLM_HOST_IP is derived from inference_address of the host",
+        ],
+    ),
+    Row("pooled", {f"{C}.env": {"VLLM_DP_SIZE": "1", "VLLM_PORT": "30000"}}, []),
+    Row(
+        "p2p",
+        {f"{D}.env": {"VLLM_DP_SIZE": "1", "VLLM_DP_MASTER_IP": "x"}},
+        [
+            "warning ENV-RANKS inference_pools.decode.env.VLLM_DP_MASTER_IP = x: VLLM_DP_MASTER_IP is the same for all ranks",
+            "warning ENV-RANKS inference_pools.decode.env.VLLM_DP_SIZE = 1: VLLM_DP_SIZE is the same for all ranks",
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_env.PATH": "/own"},
+        ["warning ENV-PATH inference_env.PATH = /own: neither /bin nor /usr/bin is in PATH"],
+    ),
+    Row("p2p", {"inference_env.PATH": "/own:/usr/bin"}, []),
+    Row("p2p", {"inference_env.PATH": "/own:$PATH"}, []),
+    Row(
+        "p2p",
+        {f"{ROUTER}.env.PATH": "/own:/bin/x"},
+        ["warning ENV-PATH inference_router.env.PATH = /own:/bin/x: neither /bin nor /usr/bin is in PATH"],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env": {"HCCL_SOCKET_IFNAME": "eth1"}},
+        [
+            (
+                "warning ENV-CARDS inference_pools.decode.env.HCCL_SOCKET_IFNAME = eth1: different network interfaces: "
+                "GLOO_SOCKET_IFNAME=enp1s0, HCCL_SOCKET_IFNAME=eth1, TP_SOCKET_IFNAME=enp1s0"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env": {"HCCL_SOCKET_IFNAME": "eth1", "GLOO_SOCKET_IFNAME": "eth1", "TP_SOCKET_IFNAME": "eth1"}},
+        [],
+    ),
+    Row("cpu", {f"{D}.env": {"HCCL_SOCKET_IFNAME": "eth1", "GLOO_SOCKET_IFNAME": "eth2"}}, []),
+    Row(
+        "p2p",
+        {f"{D}.env.CPU_AFFINITY_CONF": "1,npu0:0-1"},
+        [
+            (
+                "warning ENV-BINDERS inference_pools.decode.env.CPU_AFFINITY_CONF = 1,npu0:0-1: CPU_AFFINITY_CONF=1,npu0:0-1 binds "
+                "threads, and vLLM-Ascend's enable_cpu_binding binds them as well"
+            )
+        ],
+    ),
+    Row("p2p", {f"{D}.env.CPU_AFFINITY_CONF": "0,npu0:0-1"}, []),
+    Row("p2p", {f"{D}.env.CPU_AFFINITY_CONF": "2", f"{D}.args.additional-config": {"enable_cpu_binding": False}}, []),
+    Row(
+        "p2p",
+        {f"{D}.env": {"HTTPS_PROXY": "http://p:1", "no_proxy": "x", "all_proxy": ""}},
+        [
+            (
+                "error ENV-PROXY inference_pools.decode.env.HTTPS_PROXY = http://p:1: HTTPS_PROXY is set for services that connect to "
+                "each other over HTTP"
+            )
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{ROUTER}.env": {"MY_API_KEY": "k", "HF_TOKEN": "t", "TOKENS": "x", "DB_PASSWORD": ""}},
+        [
+            "error ENV-SECRET inference_router.env.HF_TOKEN = (hidden): HF_TOKEN looks like a secret in a plain variable",
+            "error ENV-SECRET inference_router.env.MY_API_KEY = (hidden): MY_API_KEY looks like a secret in a plain variable",
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{D}.env": {"A": "$B", "C": "$C:x", "D": "${D:-y}", "E": "`x`", "F": "$(x)", "G": "$1"}},
+        [
+            "warning ENV-SHELL inference_pools.decode.env.A = $B: '$B' is shell syntax, and no shell expands it",
+            "warning ENV-SHELL inference_pools.decode.env.E = `x`: '`x`' is shell syntax, and no shell expands it",
+            "warning ENV-SHELL inference_pools.decode.env.F = $(x): '$(x)' is shell syntax, and no shell expands it",
+        ],
+    ),
+    Row("kubernetes", {f"{D}.env.A": "$(B)"}, []),
+    Row(
+        "p2p",
+        {"inference_env": {"HCCL_CONNECT_TIMEOUT": "0", "HCCL_EXEC_TIMEOUT": "1.5", "ASCEND_CONNECT_TIMEOUT": "0"}},
+        [
+            "error ENV-TIMEOUT inference_env.ASCEND_CONNECT_TIMEOUT = 0: '0' is not a whole number of milliseconds above zero",
+            "error ENV-TIMEOUT inference_env.HCCL_CONNECT_TIMEOUT = 0: '0' is not a whole number of seconds above zero",
+            "error ENV-TIMEOUT inference_env.HCCL_EXEC_TIMEOUT = 1.5: '1.5' is not a whole number of seconds above zero",
+        ],
+    ),
+    Row(
+        "p2p",
+        {"inference_env.HCCL_RDMA_TIMEOUT": "x"},
+        ["error RDMA-TIMEOUT inference_env.HCCL_RDMA_TIMEOUT = x: 'x' is not a number from 5 to 24"],
+    ),
+    Row(
+        "p2p",
+        {f"{P}.env.VLLM_NIXL_ABORT_REQUEST_TIMEOUT": 600},
+        [
+            (
+                "warning ENV-RELEASE inference_pools.prefill.env.VLLM_NIXL_ABORT_REQUEST_TIMEOUT = 600: release 0.23.0 does not read "
+                "VLLM_NIXL_ABORT_REQUEST_TIMEOUT; it reads VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT"
+            )
+        ],
+    ),
+    Row(
+        "p2p-0.11",
+        {"inference_env.VLLM_USE_V1": "0"},
+        ["error USE-V1 inference_env.VLLM_USE_V1 = 0: VLLM_USE_V1=0 with a connector in release 0.11.0"],
+    ),
+    Row(
+        "p2p",
+        {"inference_env.VLLM_USE_V1": "0"},
+        ["warning ENV-RELEASE inference_env.VLLM_USE_V1 = 0: release 0.23.0 has only the V1 engine"],
+    ),
+    Row("p2p", {"inference_env.VLLM_USE_V1": "1"}, []),
+    Row("p2p", {"inference_env.ASCEND_BUFFER_POOL": "0:0"}, []),
+    Row(
+        "p2p-0.13",
+        {"inference_env.ASCEND_BASE_PORT": 20000},
+        [
+            (
+                "warning ENV-RELEASE inference_env.ASCEND_BASE_PORT = 20000: Mooncake 0.3.7.post2 of release 0.13.0 does not read "
+                "ASCEND_BASE_PORT; 0.3.8 and later do"
+            )
+        ],
+    ),
+    Row(
+        "both",
+        {f"{P}.env.PYTHONHASHSEED": "1"},
+        ["error HASH-SEED inference_pools.prefill.env.PYTHONHASHSEED = 1: prefill has 1, others have 0"],
+    ),
+    Row("both", {f"{P}.env.PYTHONHASHSEED": "1", f"{D}.env.PYTHONHASHSEED": "1"}, []),
+    Row(
+        "both",
+        {"inference_env.PYTHONHASHSEED": "random"},
+        ["error HASH-SEED inference_env.PYTHONHASHSEED = random: 'random' is not a number"],
+    ),
+    Row("p2p", {f"{P}.env.PYTHONHASHSEED": "1"}, []),
+    Row(
+        "p2p",
+        {"inference_env.HCCL_INTRA_ROCE_ENABLE": "1", "inference_link": "hccs"},
+        ["error INTRA-ROCE inference_env.HCCL_INTRA_ROCE_ENABLE = 1: RoCE is on although inference_link is hccs"],
+    ),
+    Row("p2p", {"inference_env.HCCL_INTRA_ROCE_ENABLE": "0", "inference_link": "hccs"}, []),
+    Row("p2p", {"inference_env.HCCL_INTRA_ROCE_ENABLE": "1", "inference_link": "roce"}, []),
+    Row(
+        "pooled",
+        {"inference_env.HCCL_INTRA_ROCE_ENABLE": "0"},
+        [
+            "error INTRA-ROCE inference_env.HCCL_INTRA_ROCE_ENABLE = 0: RoCE inside a host is off, but the store on A2 needs it"
+        ],
+    ),
+    Row("pooled", {"inference_env.HCCL_INTRA_ROCE_ENABLE": "1"}, []),
+    Row(
+        "both",
+        {"inference_env.ASCEND_ENABLE_USE_FABRIC_MEM": "1", "inference_link": "roce"},
+        [
+            "error FABRIC-MEMORY inference_env.ASCEND_ENABLE_USE_FABRIC_MEM = 1: fabric memory is on for a3 with inference_link roce"
+        ],
+    ),
+    Row("both", {"inference_env.ASCEND_ENABLE_USE_FABRIC_MEM": "1"}, []),
+    Row(
+        "pooled",
+        {"inference_env.ASCEND_ENABLE_USE_FABRIC_MEM": "1"},
+        [
+            "error FABRIC-MEMORY inference_env.ASCEND_ENABLE_USE_FABRIC_MEM = 1: fabric memory is on for a2 with inference_link auto"
+        ],
+    ),
+    Row(
+        "both-0.18",
+        {"inference_env.ASCEND_ENABLE_USE_FABRIC_MEM": "1"},
+        [
+            "error FABRIC-MEMORY inference_env.ASCEND_ENABLE_USE_FABRIC_MEM = 1: release 0.18.0 has CANN 8.5.1, older than 9.0"
+        ],
+    ),
+    Row(
+        "both",
+        {"inference_env.MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES": 1342177280},
+        [
+            "error OFFLOAD-BUFFER inference_env.MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES = 1342177280: '1342177280' is not a multiple of 1 GiB"
+        ],
+    ),
+    Row(
+        "both",
+        {
+            "inference_env": {
+                "MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES": 1342177280,
+                "ASCEND_ENABLE_USE_FABRIC_MEM": "1",
+            }
+        },
+        [
+            "error OFFLOAD-BUFFER inference_env.MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES = 1342177280: '1342177280' is not a multiple of 1 GiB"
+        ],
+    ),
+    Row(
+        "both",
+        {
+            "inference_env": {
+                "MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES": 2147483648,
+                "ASCEND_ENABLE_USE_FABRIC_MEM": "1",
+            }
+        },
+        [],
+    ),
+    Row(
+        "both",
+        {"inference_env.MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES": "1GB"},
+        [
+            "error OFFLOAD-BUFFER inference_env.MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES = 1GB: '1GB' is not a whole number of bytes"
+        ],
+    ),
+    Row("p2p-0.18", {f"{D}.env.VLLM_ASCEND_ENABLE_FUSED_MC2": 1}, []),
+    Row("p2p-0.18", {f"{P}.env.VLLM_ASCEND_ENABLE_FUSED_MC2": 0}, []),
+    Row(
+        "p2p",
+        {f"{D}.env.VLLM_ENGINE_READY_TIMEOUT_S": "599", "inference_start_timeout": 600},
+        [
+            (
+                "warning READY-TIMEOUT inference_pools.decode.env.VLLM_ENGINE_READY_TIMEOUT_S = 599: 599 s is shorter than "
+                "inference_start_timeout, which is 600 s"
+            )
+        ],
+    ),
+    Row("p2p", {f"{D}.env.VLLM_ENGINE_READY_TIMEOUT_S": "600", "inference_start_timeout": 600}, []),
 )
 
 
