@@ -11,6 +11,7 @@ import re
 import typing as t
 
 from ...description.findings import Finding, nearest
+from ...description.texts import KINDS
 from ...description.values import read_json, size
 from ...description.variables import Master, Store
 from ...releases import options
@@ -133,11 +134,7 @@ def master_address(case: Case) -> t.Iterator[Finding]:
     Engines cannot connect to the master and end at start.
     """
     value = client(case).get("master_server_address")
-    if (
-        value is not None
-        and "://" not in str(value)
-        and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5}", str(value))
-    ):
+    if value is not None and "://" not in str(value) and not KINDS["endpoint"].pattern.fullmatch(str(value)):
         yield Finding.at(client_path(case, "master_server_address"), value, f"'{value}' is not an address with a port")
 
 
@@ -334,8 +331,8 @@ def host_memory(case: Case) -> t.Iterator[Finding]:
     """
     value, ranks = client(case).get("global_segment_size", 0), {}
     segment = size(value)
-    for service, dummy, process in case.engines:
-        if service.kind != "encode":
+    for service, instance, process in case.engines:
+        if service.kind != "encode" and "store" in case.context.transfer_of(instance.pool):
             ranks[process.host.name] = ranks.get(process.host.name, 0) + max(len(service.devices), 1)
     for name in ranks:
         memory = getattr(case.context.hosts[name], "memory", 0)

@@ -3030,6 +3030,105 @@ ROWS = (
         ],
     ),
     Row("p2p", {f"{D}.env.VLLM_ENGINE_READY_TIMEOUT_S": "600", "inference_start_timeout": 600}, []),
+    # the store: its master's options and times, sizes of segments, the pools that use it
+    Row(
+        "both",
+        {f"{MASTER}.default_kv_lease_ttl": 5000, "inference_env.ASCEND_TRANSFER_TIMEOUT": 3000},
+        [
+            (
+                "error TTL-TIMEOUT inference_mooncake_master.args.default_kv_lease_ttl = 5000: the lease of 5000 ms is shorter than "
+                "ASCEND_CONNECT_TIMEOUT of decode (10000 ms) plus one second"
+            )
+        ],
+    ),
+    Row("both", {f"{MASTER}.default_kv_lease_ttl": "11000"}, []),
+    Row("both", {f"{MASTER}.client_ttl": 10}, []),
+    Row("both", {f"{MASTER}.client_ttl": 10, f"{P}.args.additional-config": {"enable_cpu_binding": False}}, []),
+    Row("both", {f"{MASTER}.eviction_ratio": 0, f"{MASTER}.eviction_high_watermark_ratio": 1}, []),
+    Row(
+        "both",
+        {f"{MASTER}.rpc_thread_num": 0},
+        [
+            "warning MASTER-THREADS inference_mooncake_master.args.rpc_thread_num = 0: 0 threads are too few for 64 ranks, which need 16"
+        ],
+    ),
+    Row("both", {f"{MASTER}.enable_offload": True}, []),
+    Row("both", {f"{MASTER}.root_fs_dir": "/data"}, []),
+    Row("both", {f"{STORE}.segment_size": "1024MB"}, []),
+    Row(
+        "both",
+        {f"{STORE}.segment_size": "0"},
+        ["error SEGMENT-SIZE inference_store.segment_size = 0: '0' is not a valid size greater than zero"],
+    ),
+    Row(
+        "pooled",
+        {f"{STORE}.segment_size": "33GB"},
+        ["warning SEGMENT-HDK inference_store.segment_size = 33GB: a rank on A2 would register 33GB, more than 32 GB"],
+    ),
+    Row("pooled", {f"{STORE}.segment_size": "32GB"}, []),
+    Row("cpu", {f"{STORE}.segment_size": "1500MB"}, []),
+    Row(
+        "cpu",
+        {f"{STORE}.segment_size": "lots"},
+        ["error SEGMENT-SIZE inference_store.segment_size = lots: 'lots' is not a valid size greater than zero"],
+    ),
+    Row("both", {f"{STORE}.options": {"protocol": "ascend", "global_segment_size": "4GB"}}, []),
+    Row("both", {f"{STORE}.options.metadata_server": "P2PHANDSHAKE"}, []),
+    Row("cpu", {f"{STORE}.options.protocol": "tcp"}, []),
+    Row(
+        "cpu",
+        {f"{STORE}.options.protocol": "ascend"},
+        [
+            "error STORE-PROTOCOL inference_store.options.protocol = ascend: protocol is ascend, but the CPU engine can use only tcp"
+        ],
+    ),
+    Row(
+        "p2p",
+        {f"{STORE}.options": {"x": 1}, "inference_mooncake_master.port": 50090},
+        [
+            "warning STORE-UNUSED inference_mooncake_master = : port is set, but no pool uses the store",
+            "warning STORE-UNUSED inference_store = : options is set, but no pool uses the store",
+            "warning STORE-KEY inference_store.options.x = 1: release 0.23.0 does not read the key 'x'",
+        ],
+    ),
+    Row("both", {f"{P}.kv.store.backend": "mooncake"}, []),
+    Row(
+        "both",
+        {f"{STORE}.options.master_server_address": "10.1.0.1:0"},
+        [
+            "error STORE-ADDRESS inference_store.options.master_server_address = 10.1.0.1:0: '10.1.0.1:0' is not an address with a port"
+        ],
+    ),
+    Row(
+        "both",
+        {f"{STORE}.options.master_server_address": "10.1.0.1:65536"},
+        [
+            (
+                "error STORE-ADDRESS inference_store.options.master_server_address = 10.1.0.1:65536: '10.1.0.1:65536' is not an address "
+                "with a port"
+            )
+        ],
+    ),
+    Row("both", {"node1.inference_memory": 107, f"{D}.kv_transfer": "mooncake", "node3.inference_memory": 10}, []),
+    Row(
+        "both",
+        {f"{STORE}.options": {"enable_ssd_offload": True, "ssd_offload_path": "/ssd"}},
+        [
+            "error SSD-OFFLOAD inference_store.options.enable_ssd_offload = True: enable_offload of mooncake_master is false"
+        ],
+    ),
+    Row("both", {f"{STORE}.options": {"enable_ssd_offload": False, "ssd_offload_path": "cache"}}, []),
+    Row("both", {f"{P}.kv.store.use_layerwise": False}, []),
+    Row(
+        "pooled",
+        {f"{C}.kv.store.use_layerwise": True},
+        [
+            (
+                "warning STORE-LAYERWISE inference_pools.colocated.kv.store.use_layerwise = True: use_layerwise has no effect with "
+                "backend mooncake"
+            )
+        ],
+    ),
 )
 
 
