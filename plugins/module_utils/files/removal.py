@@ -57,12 +57,24 @@ def remove(base, kept, check):
     left = []
     for path in sorted(folders, reverse=True):  # children first
         if os.path.lexists(path):
-            gone = check or tree.remove_folder(base, path, folders[path]["service"])
+            whole = folders[path]["service"]
+            gone = whole or _holds_only(base, path, steps) if check else tree.remove_folder(base, path, whole)
             steps += [{"path": path, "saved": ""}] if gone else []
             left += [path] if folders[path]["service"] and not gone else []
     if not check:
         _forget(base, kept, found, left)
     return steps
+
+
+def _holds_only(base, path, steps):
+    """Whether a folder has nothing besides what these steps remove; a file that is only renamed stays in it."""
+    folder, removed = tree.open_folder(base, path), {step["path"] for step in steps if not step["saved"]}
+    if folder is None:
+        return True
+    try:
+        return all(os.path.join(path, name) in removed for name in os.listdir(folder))
+    finally:
+        os.close(folder)
 
 
 def _file(base, path, record, check):

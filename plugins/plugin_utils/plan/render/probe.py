@@ -47,7 +47,10 @@ def probe_services(context: Context, services: t.Sequence[Service]) -> list[Serv
     folder = settings.textfile_directory
     textfiles = {"PROBE_TEXTFILES": folder} if folder else {}
     if box and folder:
-        box["mounts"] = [f"{folder}:{folder}", *box["mounts"]]  # before those of the inventory, as the rule of mounts expects
+        box["mounts"] = [
+            f"{folder}:{folder}",
+            *box["mounts"],
+        ]  # before those of the inventory, as the rule of mounts expects
     return [
         Service(
             name=NAME,

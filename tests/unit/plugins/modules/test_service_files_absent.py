@@ -61,7 +61,9 @@ def test_all_that_was_made_is_removed(run_module, base, tmp_path):
 def test_what_others_put_there_stays_and_is_reported(run_module, base, place):
     (base / place).parent.mkdir(parents=True, exist_ok=True)
     (base / place).write_text("precious")
+    planned = absent(run_module, base, check=True)
     done = absent(run_module, base)
+    assert sorted(file["path"] for file in planned["files"]) == sorted(file["path"] for file in done["files"])
     topmost = base / "mine" if place.startswith("mine") else base / place
     assert done["kept"] == [str(topmost)] and (base / place).read_text() == "precious"
     left = [path for path in base.rglob("*") if path.is_file()]

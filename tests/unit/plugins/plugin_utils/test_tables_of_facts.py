@@ -9,6 +9,7 @@ and gives the source.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import pathlib
 import re
@@ -37,6 +38,8 @@ def plain(value):
         return sorted(str(plain(item)) for item in value)
     if isinstance(value, dict):
         return [[plain(key), plain(item)] for key, item in value.items()]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [[field.name, plain(getattr(value, field.name))] for field in dataclasses.fields(value)]
     return value.pattern if isinstance(value, re.Pattern) else type(value).__name__
 
 
