@@ -11,10 +11,9 @@ import json
 import typing as t
 from dataclasses import dataclass
 
-from ...description.values import read_json, whole
+from ...description.values import merged, read_json, whole
 from ...description.variables import Description, HostSettings
 from ..placement import Instance, Process
-from ..render.kv import deep
 from ..render.vllm import canonical
 from ..service import Service
 
@@ -166,7 +165,7 @@ class EngineView:
         found = read_json(self.value(flag)) if flag in self.table else None
         found = found if isinstance(found, dict) else {}
         for _flag, option, value in self.dotted:
-            found = deep(found, value) if option == flag else found
+            found = merged(found, value) if option == flag else found
         return found
 
     @property
