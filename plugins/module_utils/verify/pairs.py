@@ -9,7 +9,7 @@ A data-parallel rank has its own devices, KV ports and links. vLLM serves a requ
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Sequence
 
 from ..tools import foreign_json
 from ..tools.http_client import Target, ask
@@ -193,21 +193,50 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member, **more: Any) -> tup
     if isinstance(asked, Problem):
         return asked, {}
     before = {engine.name: probe.metrics(probe.target(engine)) for engine in both}
-    first = probe.complete(
-        probe.target(prefill.engine),
-        prompt,
-        1,
-        request_id,
-        prefill.rank,
-        min_tokens=1,
-        kv_transfer_params=asked[0],
-    )
-    if not first.whole:
-        fault = "unauthorized" if first.unauthorized else "prefill_hangs"
-        return Problem("prefill did not answer: " + first.detail, fault), {}
+    first, problem = _ask_prefill(probe, prefill, prompt, request_id, asked[0])
     params = asked[1] or first.kv_transfer_params or {}
-    if not params.get("do_remote_prefill"):
-        return Problem("prefill returned no kv_transfer_params", "no_kv_params"), {}
+    if problem or not params.get("do_remote_prefill"):
+        return problem or Problem("prefill returned no kv_transfer_params", "no_kv_params"), {}
+    answer, problem = _ask_decode(probe, decode, prompt, request_id, params, **more)
+    if problem:
+        return problem, {"timed_out": answer.problem == "timeout"}
+    window, after = _settled(probe, before, both, answer.prompt_tokens)
+    row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
+    if answer.ttft is not None:
+        row["ttft_seconds"] = first.seconds + answer.ttft
+    row["external_kv_transfer"] = (
+        window.engines[decode.engine.name].external if decode.engine.name in window.engines else None
+    )
+    row["ranks"], problem = _ranks((prefill, decode), before, after)
+    if problem:
+        return problem, row
+    probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
+    reference = probe.reference(prompt, prefill.engine)
+    if not reference.whole:
+        fault = "unauthorized" if reference.unauthorized else "unready"
+        return Problem("could not get the reference output: " + reference.detail, fault), row
+    if not probe.same(answer, reference, prompt, prefill.engine):
+        return other_text(answer, prefill.engine.name, reference), row
+    return judge(probe.plan, window).problem, row
+
+
+def _ask_prefill(
+    probe: Probe, prefill: Member, prompt: Any, request_id: str, params: dict[str, Any]
+) -> tuple[Answer, Problem | None]:
+    """The answer of one token, and what is wrong with it."""
+    answer = probe.complete(
+        probe.target(prefill.engine), prompt, 1, request_id, prefill.rank, min_tokens=1, kv_transfer_params=params
+    )
+    if answer.whole:
+        return answer, None
+    fault = "unauthorized" if answer.unauthorized else "prefill_hangs"
+    return answer, Problem("prefill did not answer: " + answer.detail, fault)
+
+
+def _ask_decode(
+    probe: Probe, decode: Member, prompt: Any, request_id: str, params: dict[str, Any], **more: Any
+) -> tuple[Answer, Problem | None]:
+    """The answer with KV of prefill, and what is wrong with it."""
     answer = probe.complete(
         probe.target(decode.engine),
         prompt,
@@ -217,36 +246,24 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member, **more: Any) -> tup
         kv_transfer_params=params,
         **more,
     )
-    if not answer.whole:
-        fault = (
-            "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
-        )
-        fault = "unauthorized" if answer.unauthorized else fault
-        row = {"timed_out": answer.problem == "timeout"}
-        return Problem("decode did not answer: " + answer.detail, fault), row
-    window, after = _settled(probe, before, both, answer.prompt_tokens)
-    row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
-    if answer.ttft is not None:
-        row["ttft_seconds"] = first.seconds + answer.ttft
-    row["external_kv_transfer"] = (
-        window.engines[decode.engine.name].external if decode.engine.name in window.engines else None
-    )
-    row["ranks"] = {}
-    for member in (prefill, decode):
+    if answer.whole:
+        return answer, None
+    fault = "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
+    fault = "unauthorized" if answer.unauthorized else fault
+    return answer, Problem("decode did not answer: " + answer.detail, fault)
+
+
+def _ranks(members: Sequence[Member], before: Any, after: Any) -> tuple[dict[str, int], Problem | None]:
+    """{engine: the rank that served the request, where it is known}, and a problem if it is another one than was asked."""
+    found: dict[str, int] = {}
+    for member in members:
         served = ranks_served(before[member.engine.name] or {}, after[member.engine.name] or {})
         if member.rank is not None and served and member.rank not in served:
             text = f"the request for {member.name} was served by rank {', '.join(map(str, sorted(served)))}"
-            return Problem(text, "rank_ignored"), row
+            return found, Problem(text, "rank_ignored")
         if len(served) == 1:
-            row["ranks"][member.engine.name] = next(iter(served))
-    probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
-    reference = probe.reference(prompt, prefill.engine)
-    if not reference.whole:
-        fault = "unauthorized" if reference.unauthorized else "unready"
-        return Problem("could not get the reference output: " + reference.detail, fault), row
-    if not probe.same(answer, reference, prompt, prefill.engine):
-        return other_text(answer, prefill.engine.name, reference), row
-    return judge(probe.plan, window).problem, row
+            found[member.engine.name] = next(iter(served))
+    return found, None
 
 
 def _hidden(probe: Probe, problem: Problem) -> Problem:
