@@ -57,6 +57,8 @@ LONG_ONLY = {
     "mutation",
     "molecule-nodes",
     "molecule-engine",
+    "molecule-changes_docker",
+    "molecule-changes_systemd",
     "molecule-layerwise_2p1d",
     "molecule-colocated_pool",
     "molecule-llmdatadist_docker",

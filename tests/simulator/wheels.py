@@ -59,6 +59,8 @@ TRANSFORMERS = {
     "0.23.0": "5.5.4",
     "0.24.0rc1": "5.13.0",
 }
+for table in (RELEASES, TRANSFORMERS):
+    table["0.23.0.post1"] = table["0.23.0"]  # the same pins
 
 ENGINE_MODULE = "ascend_simulator_engine"
 

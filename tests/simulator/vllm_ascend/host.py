@@ -20,6 +20,7 @@ import pathlib
 import re
 import socket
 import struct
+import sys
 
 SIOCGIFADDR = 0x8915
 PLACES = ("/var/lib/ascend-simulator/host.json", "/usr/local/Ascend/driver/simulator/host.json")
@@ -80,6 +81,11 @@ class Host:
     @property
     def mooncake(self):
         return self.facts.get("mooncake") or {}
+
+    @property
+    def garbles(self):
+        """Whether KV that this engine transfers is wrong: if its command line contains the planted text."""
+        return self.facts.get("garbled_with", "\0") in " ".join(sys.argv)
 
     @property
     def generation(self):
