@@ -44,6 +44,17 @@ def test_hccn_conf_missing_is_silent_garbage(cluster, prompt, release, side):
     assert any("'device ip' is not set correctly" in text for text in plogs) == (side == 1)
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_only_engines_with_the_planted_text_in_their_command_line_garble(cluster, prompt, side):
+    made = hosts(cluster, NEW)
+    made[side] = cluster.host(side + 1, release=NEW, garbled_with="--max-num-seqs 32")
+    prefill, decode = cluster.pair(*made)
+    assert text_of(disaggregated(prefill, decode, prompt)[2]) == text_of(prefill.complete(prompt, 8))
+    for engine in (prefill, decode):
+        engine.stop()
+    assert_garbage(cluster, NEW, prompt, *cluster.pair(*made, flags=("--max-num-seqs", 32)))
+
+
 @pytest.mark.parametrize("fault", [{"tls": True}, {"link": "DOWN"}, {"ip": ["10.9.9.9", "255.255.255.0"]}])
 def test_broken_device_link_before_0_20_2_is_garbage_with_a_log_line(cluster, prompt, fault):
     made = hosts(cluster, OLD)
