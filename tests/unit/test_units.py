@@ -73,7 +73,7 @@ def unit(folder, name, changes, kind, systemd="252"):
         service_plan=plan,
         **{name: value for name, value in defaults.items() if name.startswith("service_systemd_")},
         __service_target=plan["runtime_settings"]["target"],
-        __service_here=[],
+        __service_here=[service for service in plan["services"] if service["host"] == host["name"]],
         __service_user="daemon",
         __service_driver_group="HwHiAiUser",
         __service_systemd_version=systemd,
@@ -182,6 +182,18 @@ def test_no_service_can_use_up_the_process_ids_of_its_host(tmp_path, kind):
     assert values(path, "TasksMax") == ["65536"]
     path, _service, _host = unit(tmp_path, "both", {**FRONTED, "inference_tasks_max": 20000}, kind)
     assert values(path, "TasksMax") == ["20000"]
+
+
+def test_one_more_engine_on_its_host_does_not_change_the_unit_of_the_router(tmp_path):
+    """A service restarts if its unit is newer than its start, and the router's members change while it runs."""
+    texts = []
+    for instances in (1, 2):
+        pools = {"prefill": {"instances": 1}, "decode": {"instances": instances}}
+        changes = {"inference_runtime": "systemd", "inference_pools": pools}
+        engines = [service["name"] for service in planned("cpu", changes)[0]["services"] if service["kind"] in ENGINES]
+        assert len(engines) == 1 + instances
+        texts.append(unit(tmp_path, "cpu", changes, "router")[0].read_text())
+    assert texts[0] == texts[1]
 
 
 @pytest.mark.parametrize(("systemd", "steps"), [("253", []), ("254", ["6"]), ("255", ["6"])])
