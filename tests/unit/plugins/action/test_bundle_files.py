@@ -93,7 +93,7 @@ def act(tmp_path, monkeypatch, answers):
                 asked.append((remote, members_of(archive)))
 
             acting._transfer_file = transfer
-            acting._fixup_perms2 = lambda paths: asked.append(paths)
+            acting._fixup_perms2 = asked.append
         else:
             acting._send = lambda *given: pytest.fail("the controller sends files")
         return acting.run(task_vars={"inventory_hostname": "h"}), asked

@@ -58,9 +58,11 @@ class Act:
     def planned(self, variables, hostvars, groups, record):
         assert variables is self.hostvars["localhost"] and hostvars["old"] is self.hostvars["old"] and groups == GROUPS
         self.records.append(record)
-        if isinstance(self.plan, Exception):
-            raise self.plan
+        self.refuse()
         return self.plan
+
+    def refuse(self):
+        """Raises what the planner raises."""
 
     def __call__(self, **options):
         acting = action.ActionModule.__new__(action.ActionModule)
@@ -157,7 +159,10 @@ FINDING = Finding("inference_x", "X-1", "it is wrong", "Mend it.")
     "error", [PlanError([FINDING]), AnsibleError("x is undefined")], ids=lambda one: type(one).__name__
 )
 def test_a_refused_inventory_still_names_its_deployment(act, error, known):
-    act.plan, act.unplanned = error, known
+    def refuse():
+        raise error
+
+    act.refuse, act.unplanned = refuse, known
     found = act()
     assert found["failed"] and found["of_ansible"] and found.get("selection", {}) == known and not act.given
     report = str(error)

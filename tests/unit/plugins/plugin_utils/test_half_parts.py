@@ -19,13 +19,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.halves 
     half_obstacles,
     rounds,
 )
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
-    HALVED,
-    PARTED,
-    REASSIGNED,
-    serves,
-    steps,
-)
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import HALVED, PARTED, REASSIGNED
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import serves, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import mode, one_revision
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
