@@ -8,6 +8,8 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
+import socket
+import threading
 import types
 import xmlrpc.client
 
@@ -82,6 +84,18 @@ supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
 PROGRAM = "[program:{0}]\ncommand=/bin/sh -c 'echo 1 > {folder}/{0}.digest; exec sleep 1000'\nautostart=false\n"
 
 
+def test_a_supervisord_that_does_not_answer_holds_nobody(tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
+        silent.bind(str(tmp_path / "s"))
+        silent.listen(5)
+        asked = Supervisord(str(tmp_path / "s"), timeout=0.2)
+        found = []
+        thread = threading.Thread(target=lambda: found.extend([asked.runs(), asked.processes()]), daemon=True)
+        thread.start()
+        thread.join(20)
+        assert found == [False, {}]
+
+
 def runtime_in(folder):
     settings = {"socket": str(folder / "s"), "config": str(folder / "conf"), "log": str(folder / "log")}
     return Supervisor(dict(settings, command=shutil.which("supervisord")))
@@ -117,6 +131,9 @@ def test_life_of_a_real_supervisord(tmp_path):
         programs[0]["digest"] = "2"
         assert call(check=True)["restarted"] == call()["restarted"] == ["a"]
         programs = configure("b")
+        before = runtime_in(tmp_path).supervisord.processes()
+        assert call(state="present", remove=False)["stopped"] == []
+        assert runtime_in(tmp_path).supervisord.processes()["a"]["pid"] == before["a"]["pid"] > 0
         assert call(state="present")["stopped"] == ["a"]
         assert call(state="stopped")["stopped"] == ["b"] and not call(state="stopped")["changed"]
     finally:

@@ -100,6 +100,23 @@ def test_after_a_boot_the_same_settings_are_set_again_and_the_old_ones_stay_know
     assert content(root) == START
 
 
+@pytest.mark.parametrize("options", [{}, {"sysctl": {"kernel.numa_balancing": "0"}}], ids=["none", "one that stays"])
+def test_a_run_that_is_killed_while_it_sets_back_is_ended_by_the_next(tune, root, monkeypatch, options):
+    before = content(root)
+    tune(sysctl=SYSCTL, sysfs=SYSFS)
+
+    def killed(self, key, value):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tuning.Tuning, "_write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            tune(**options)
+    tune(**options)
+    tune()
+    assert content(root) == before
+
+
 def test_what_others_changed_since_is_not_set_back(tune, root):
     tune(sysctl=SYSCTL)
     (root / "proc/sys/vm/swappiness").write_text("30\n")

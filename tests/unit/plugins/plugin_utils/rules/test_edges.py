@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.ports import ascend_direct
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.edges import EDGES, WITHOUT
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import ROUTER, D, P
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
@@ -40,6 +42,18 @@ def test_a_long_range_meets_each_port_in_it():
     ports = {f"{P}.ports.kv": 30000, f"{D}.ports.api": 30001, f"{ROUTER}.port": 30003}
     found = judged("one-host", ports)
     assert [item["path"] for item in found] == [f"{D}.ports.api", f"{ROUTER}.port"]
+
+
+@pytest.mark.parametrize(
+    ("stride", "devices", "last"), [(100, range(8, 16), 21600), (100, [3], 20400), (1000, [0, 1], 22000)]
+)
+def test_random_ports_are_counted_by_the_number_of_a_device(stride, devices, last):
+    """AscendDirect adds its stride for each number, also for those of devices that the host does not lend."""
+    case = types.SimpleNamespace(
+        context=types.SimpleNamespace(release=types.SimpleNamespace(ascend_direct_stride=stride))
+    )
+    process = types.SimpleNamespace(host=types.SimpleNamespace(devices=tuple(devices)))
+    assert ascend_direct(case, types.SimpleNamespace(env={}, process=process)) == (20000, last)
 
 
 def compares_numbers(node):

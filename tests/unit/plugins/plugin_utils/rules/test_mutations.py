@@ -66,6 +66,34 @@ def test_only_what_follows_from_the_mistake_is_found(mistake):
 DEMAND = re.compile(r"\b(must|should|has to|have to|needs to|is required)\b")
 
 
+# Modules of rules that judge settings alone, and so also where hosts are too small for the pools.
+OF_SETTINGS = {
+    *(
+        "additional_config",
+        "arguments",
+        "connectors",
+        "environment",
+        "environment_values",
+        "json_values",
+        "kv_hold",
+        "model",
+    )
+}
+MODULE = {rule.id: rule.check.__module__.rpartition(".")[2] for rule in RULES}
+FIRST_ERRORS = {
+    MODULE[mistake.rule]: mistake
+    for mistake in reversed(MISTAKES)
+    if (mistake.family, mistake.severity) == ("p2p", "error") and MODULE[mistake.rule] in OF_SETTINGS
+}
+
+
+@pytest.mark.parametrize("module", sorted(OF_SETTINGS))
+def test_wrong_settings_are_found_together_with_hosts_that_are_too_small(module):
+    mistake = FIRST_ERRORS[module]
+    found = {item["id"] for item in judged("p2p", {**mistake.changes, "node2.inference_devices": 1})}
+    assert mistake.rule in found and any(rule.startswith("PLACE-") for rule in found)
+
+
 def words(text):
     return set(re.findall(r"[^\W_]+", text.lower()))
 
