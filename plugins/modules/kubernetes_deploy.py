@@ -121,7 +121,7 @@ progress:
   elements: str
   sample: ["decode: 1 pods of 2"]
 stuck:
-  description: Seconds for which pods have been in a state that waiting does not change.
+  description: Seconds for which pods have been in a state that waiting does not change. Pass it as O(resume) after RV(waiting).
   returned: always
   type: dict
   sample: {"deepseek-pd-0-decode-0-0: ImagePullBackOff": 20}

@@ -100,5 +100,14 @@ def _rows(change: Change, due: t.Mapping[Key, set[str]]) -> list[set[str]]:
 
 def router_steps(change: Change, names: t.Iterable[str]) -> list[Step]:
     """One step for each of these routers."""
-    none: dict[str, list[t.Any]] = {"engines": [], "leaving": [], "upstream": []}
-    return [{"services": [name], "hosts": [change.hosts[name]], **none, "routers": [name]} for name in names]
+    return [
+        {
+            "services": [name],
+            "hosts": [change.hosts[name]],
+            "engines": [],
+            "leaving": [],
+            "upstream": [],
+            "routers": [name],
+        }
+        for name in names
+    ]

@@ -138,7 +138,8 @@ def _with_a_pause(
 ) -> None:
     """Add what restarts at once. ``paused``: the reasons of instances; ``mixed``: engines that the new ones do not understand."""
     whole = {name for key in paused for name in rest.due[key]}
-    stops.vacate(result, whole - change.outdated, change)  # they would look for a process that is gone
+    # Processes that do not restart would look for those that do.
+    stops.vacate(result, whole - change.outdated, change)
     at_once = {name: rolls.why_entry_not(change, name) for name in entries}
     for reason in sorted({*paused.values(), *at_once.values(), *([pauses.OTHER] if mixed else [])}):
         engines = {name for key, why in paused.items() if why == reason for name in rest.due[key] & change.outdated}

@@ -47,10 +47,8 @@ def probe_services(context: Context, services: t.Sequence[Service]) -> list[Serv
     folder = settings.textfile_directory
     textfiles = {"PROBE_TEXTFILES": folder} if folder else {}
     if box and folder:
-        box["mounts"] = [
-            f"{folder}:{folder}",
-            *box["mounts"],
-        ]  # before those of the inventory, as the rule of mounts expects
+        # Before the mounts of the inventory: the rule of mounts takes what comes before those as the plan's own.
+        box["mounts"] = [f"{folder}:{folder}", *box["mounts"]]
     return [
         Service(
             name=NAME,

@@ -32,16 +32,6 @@ def known(release: Release) -> data.Known:
     return _known((*release.additional_config, *release.additional_values))
 
 
-def _place(view: EngineView, path: str) -> str:
-    """Where a key is written: in the flag's mapping, or behind dots."""
-    keys = path.split(".")
-    for count in range(len(keys), 0, -1):
-        written = view.user_value(".".join((FLAG, *keys[:count])))
-        if written:
-            return ".".join((written[0], *keys[count:]))
-    return f"{view.path(FLAG)}.{path}"
-
-
 def problems(case: Case) -> t.Iterator[tuple[EngineView, Problem]]:
     """Everything that is wrong with keys and kinds of values."""
     for view in case.engine_views if case.npu else ():
@@ -62,7 +52,7 @@ def key(case: Case) -> t.Iterator[Finding]:
             parent, dummy, own = path.rpartition(".")
             severity = _severity(release, parent)
             text = f"release {release.name} reads no {own}{f' in {parent}' if parent else ''}{_when(path)}"
-            yield Finding.at(_place(view, path), value, text, near, severity)
+            yield Finding.at(view.key_path(FLAG, path), value, text, near, severity)
 
 
 def _severity(release: Release, parent: str) -> str:
@@ -90,7 +80,7 @@ def value_(case: Case) -> t.Iterator[Finding]:
         if problem != "key":
             severity = _severity(release, path.rpartition(".")[0])
             text = f"{path} takes {problem}, not {value!r}"
-            yield Finding.at(_place(view, path), value, text, near, severity)
+            yield Finding.at(view.key_path(FLAG, path), value, text, near, severity)
 
 
 @RULES.rule(
@@ -107,7 +97,9 @@ def role(case: Case) -> t.Iterator[Finding]:
     for view in case.of("decode", "colocated") if has else ():
         sharding = view.mapping(FLAG).get("layer_sharding")
         if sharding:
-            yield Finding.at(_place(view, "layer_sharding"), sharding, f"layer_sharding is set in pool {view.kind}")
+            yield Finding.at(
+                view.key_path(FLAG, "layer_sharding"), sharding, f"layer_sharding is set in pool {view.kind}"
+            )
 
 
 @RULES.rule(
@@ -131,4 +123,6 @@ def eplb(case: Case) -> t.Iterator[Finding]:
             view.env.get("DYNAMIC_EPLB", "").lower() in ("true", "1") or view.env.get("EXPERT_MAP_RECORD") == "true"
         )
         if not allowed:
-            yield Finding.at(_place(view, f"eplb_config.{on}"), found[on], f"{on} is set, and DYNAMIC_EPLB is not")
+            yield Finding.at(
+                view.key_path(FLAG, f"eplb_config.{on}"), found[on], f"{on} is set, and DYNAMIC_EPLB is not"
+            )

@@ -238,7 +238,7 @@ def top_keys(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend #9916: from 0.20.2 on the path wins over the name",
 )
 def module_path(case: Case) -> t.Iterator[Finding]:
-    """A connector has a module path.
+    """A connector that the release registers has a module path.
 
     The path is only for older releases: from 0.20.2 on it takes precedence over the registered name, and the old module
     makes the engine fail at startup.

@@ -119,6 +119,19 @@ class EngineView:
             return "inference_model.name"
         return f"{self.pool_path}.args.{flag}"
 
+    def key_path(self, flag: str, key: str) -> str:
+        """Path of a key inside a JSON option: behind dots, if it or one above or below it is written so; else in the option's mapping."""
+        keys = key.split(".")
+        for count in range(len(keys), 0, -1):
+            written = self.user_value(".".join((flag, *keys[:count])))
+            if written:
+                return ".".join((written[0], *keys[count:]))
+        for path, mapping in self.layers("args"):
+            for name in mapping:
+                if canonical(name).startswith(f"{flag}.{key}."):
+                    return f"{path}.{name}"
+        return f"{self.path(flag)}.{key}"
+
     def env_path(self, name: str) -> str:
         """Path of an environment variable."""
         for path, mapping in self.layers("env"):
@@ -161,7 +174,10 @@ class EngineView:
         return tuple(found)
 
     def mapping(self, flag: str) -> dict[str, t.Any]:
-        """A JSON option's value with its keys behind dots; an empty mapping if it is not a JSON mapping."""
+        """A JSON option's value with its keys behind dots; an empty mapping if it is not a JSON mapping.
+
+        vLLM takes only the latter if both are written, which FLAG-DUPLICATE refuses; other rules judge both.
+        """
         found = read_json(self.value(flag)) if flag in self.table else None
         found = found if isinstance(found, dict) else {}
         for _flag, option, value in self.dotted:

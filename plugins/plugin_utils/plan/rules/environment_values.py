@@ -31,9 +31,8 @@ ALLOCATOR = (
     "pin_memory_expandable_segments",
     "roundup_power2_divisions",
 )
-SETTING = (
-    rf"(?:{'|'.join(ALLOCATOR)}):(?:[\w.-]+|\[(?:(?:\d+|>):\d+,?)+\])"  # [256:1,512:2,>:8] by the size of a request
-)
+SIZES = r"\[(?:\d+|>):\d+(?:,\s*(?:\d+|>):\d+)*\]"  # [256:1,512:2,>:8], by the size of a request
+SETTING = rf"(?:(?:{'|'.join(ALLOCATOR)}):[\w.-]+|roundup_power2_divisions:{SIZES})"
 # name -> (the whole value, what the reader takes); sources: CANN's environment variables, torch_npu, vllm/envs.py,
 # vllm_ascend/envs.py, OpenMP 5.2
 VALUES: dict[str, tuple[str, str]] = {

@@ -9,6 +9,7 @@ import re
 import typing as t
 
 from ...description.findings import Finding, nearest
+from ...description.values import read_json
 from ...releases import values as data
 from .base import Case, Rules
 from .engine_view import KV, EngineView
@@ -95,7 +96,8 @@ def settings(view: EngineView) -> t.Iterator[tuple[str, str, t.Any]]:
     yield from view.dotted
     for flag, given in view.flags:
         if "." not in flag and given and given[0].lstrip().startswith("{") and flag != KV:
-            yield flag, flag, view.mapping(flag)
+            value = read_json(given[0])  # without keys behind dots, which are judged where they are written
+            yield flag, flag, value if isinstance(value, dict) else {}
 
 
 @RULES.rule(
@@ -137,11 +139,11 @@ def json_value(case: Case) -> t.Iterator[Finding]:
         sizes = view.mapping("compilation-config").get("cudagraph_capture_sizes")
         small = [size for size in sizes if _is_whole(size) and size < 1] if isinstance(sizes, list) else []
         if small:
-            path = f"{view.path('compilation-config')}.cudagraph_capture_sizes"
+            path = view.key_path("compilation-config", "cudagraph_capture_sizes")
             yield Finding.at(path, small, f"{small[0]} in cudagraph_capture_sizes is not a number of tokens")
         tokens = view.speculative_tokens
         if tokens is not None and tokens < 1:
-            path = f"{view.path('speculative-config')}.num_speculative_tokens"
+            path = view.key_path("speculative-config", "num_speculative_tokens")
             yield Finding.at(path, tokens, f"num_speculative_tokens is {tokens}")
 
 

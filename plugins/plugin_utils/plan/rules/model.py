@@ -184,7 +184,9 @@ def speculative(case: Case) -> t.Iterator[Finding]:
     for view in case.of("prefill") if case.disaggregated else ():
         if (view.speculative_tokens or 1) > 1:
             problem = f"prefill has {view.speculative_tokens} speculative tokens"
-            yield Finding.at(view.path("speculative-config"), view.speculative_tokens, problem)
+            yield Finding.at(
+                view.key_path("speculative-config", "num_speculative_tokens"), view.speculative_tokens, problem
+            )
 
 
 @RULES.rule(
@@ -202,14 +204,14 @@ def one_side(case: Case) -> t.Iterator[Finding]:
     for view in case.of("decode") if prefill else ():
         if view.speculative_tokens and not any(prefill):
             yield Finding.at(
-                view.path("speculative-config"),
+                view.key_path("speculative-config", "num_speculative_tokens"),
                 view.speculative_tokens,
                 "decode uses speculative decoding, prefill does not",
             )
         elif not view.speculative_tokens and any(prefill):
             other = case.of("prefill")[0]
             yield Finding.at(
-                other.path("speculative-config"),
+                other.key_path("speculative-config", "num_speculative_tokens"),
                 other.speculative_tokens,
                 "prefill uses speculative decoding, decode does not",
             )
@@ -335,7 +337,7 @@ def eager(case: Case) -> t.Iterator[Finding]:
         config = view.mapping("compilation-config")
         if view.truth("enforce-eager") and (config.get("cudagraph_mode", "NONE") != "NONE"):
             problem = f"cudagraph_mode {config['cudagraph_mode']} is set, but enforce-eager switches graphs off"
-            yield Finding.at(view.path("compilation-config"), config["cudagraph_mode"], problem)
+            yield Finding.at(view.key_path("compilation-config", "cudagraph_mode"), config["cudagraph_mode"], problem)
 
 
 @RULES.rule(
@@ -352,7 +354,7 @@ def recompute_prefill(case: Case) -> t.Iterator[Finding]:
     for view in case.of("prefill"):
         if view.mapping("additional-config").get("recompute_scheduler_enable"):
             problem = "the recompute scheduler is enabled on prefill"
-            yield Finding.at(view.path("additional-config"), "recompute_scheduler_enable", problem)
+            yield Finding.at(view.key_path("additional-config", "recompute_scheduler_enable"), True, problem)
 
 
 @RULES.rule(
@@ -368,7 +370,7 @@ def recompute_both(case: Case) -> t.Iterator[Finding]:
     for view in case.of("colocated"):
         if view.mapping("additional-config").get("recompute_scheduler_enable") and view.kv:
             problem = "the recompute scheduler is enabled on a colocated pool with a connector"
-            yield Finding.at(view.path("additional-config"), "recompute_scheduler_enable", problem)
+            yield Finding.at(view.key_path("additional-config", "recompute_scheduler_enable"), True, problem)
 
 
 @RULES.rule(
@@ -384,7 +386,7 @@ def recompute_release(case: Case) -> t.Iterator[Finding]:
     for view in case.of("decode") if case.npu and case.context.release.vllm_version < (0, 11) else ():
         if view.mapping("additional-config").get("recompute_scheduler_enable"):
             problem = f"the proxies of release {case.context.release.name} do not support the recompute scheduler"
-            yield Finding.at(view.path("additional-config"), "recompute_scheduler_enable", problem)
+            yield Finding.at(view.key_path("additional-config", "recompute_scheduler_enable"), True, problem)
 
 
 @RULES.rule(
@@ -401,4 +403,4 @@ def reduce_sample(case: Case) -> t.Iterator[Finding]:
     for view in case.of("prefill", "decode"):
         if view.mapping("additional-config").get("enable_reduce_sample"):
             problem = f"enable_reduce_sample is set on a disaggregated {view.kind} pool"
-            yield Finding.at(view.path("additional-config"), "enable_reduce_sample", problem)
+            yield Finding.at(view.key_path("additional-config", "enable_reduce_sample"), True, problem)

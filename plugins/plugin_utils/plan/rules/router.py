@@ -192,7 +192,8 @@ def recompute(case: Case) -> t.Iterator[Finding]:
             severity = "warning" if found == "none" else ""
             router = "there is no router" if found == "none" else f"the router is {found}"
             problem = f"recompute_scheduler_enable is true, but {router}"
-            yield Finding.at(view.path("additional-config"), found, problem, severity=severity)
+            place = view.key_path("additional-config", "recompute_scheduler_enable")
+            yield Finding.at(place, found, problem, severity=severity)
 
 
 @RULES.rule(

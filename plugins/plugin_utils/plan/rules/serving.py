@@ -124,7 +124,7 @@ def loader(case: Case) -> t.Iterator[Finding]:
             for key in view.mapping(LOADER):
                 if key not in LOADER_KEYS:
                     problem = f"the loader has no key '{key}'"
-                    yield Finding.at(f"{view.path(LOADER)}.{key}", "", problem, nearest(str(key), LOADER_KEYS))
+                    yield Finding.at(view.key_path(LOADER, key), "", problem, nearest(str(key), LOADER_KEYS))
 
 
 @RULES.rule(

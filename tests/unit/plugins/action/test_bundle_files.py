@@ -42,6 +42,20 @@ def answers():
     return {}
 
 
+def sends(acting, asked, tmp_path, monkeypatch):
+    """Let the action send files, which are recorded."""
+    shell = types.SimpleNamespace(tmpdir="/remote/tmp", join_path=os.path.join)
+    acting._connection = types.SimpleNamespace(_shell=shell)
+    monkeypatch.setattr(action.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+
+    def transfer(archive, remote):
+        assert archive.startswith(f"{tmp_path}/"), "Ansible removes it even if this run is killed"
+        asked.append((remote, members_of(archive)))
+
+    acting._transfer_file = transfer
+    acting._fixup_perms2 = asked.append
+
+
 @pytest.fixture
 def act(tmp_path, monkeypatch, answers):
     """``act(distribution, ...)`` -> (result, options of each run of the module); nothing is on the host."""
@@ -84,16 +98,7 @@ def act(tmp_path, monkeypatch, answers):
         }
         acting._task = types.SimpleNamespace(args=args, check_mode=check)
         if sending:
-            shell = types.SimpleNamespace(tmpdir="/remote/tmp", join_path=os.path.join)
-            acting._connection = types.SimpleNamespace(_shell=shell)
-            monkeypatch.setattr(action.constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
-
-            def transfer(archive, remote):
-                assert archive.startswith(f"{tmp_path}/"), "Ansible removes it even if this run is killed"
-                asked.append((remote, members_of(archive)))
-
-            acting._transfer_file = transfer
-            acting._fixup_perms2 = asked.append
+            sends(acting, asked, tmp_path, monkeypatch)
         else:
             acting._send = lambda *given: pytest.fail("the controller sends files")
         return acting.run(task_vars={"inventory_hostname": "h"}), asked

@@ -172,8 +172,10 @@ def test_addresses_of_instances_over_several_nodes_are_those_of_their_leaders():
             labels["leaderworkerset.sigs.k8s.io/worker-index"] = str(worker)
             head = {"name": f"w-{group}" + f"-{worker}" * worker, "labels": labels}
             found.append({"metadata": head, "status": {"podIP": f"10.0.{worker}.{group}"}})
-    found = addresses.addresses(wide, found)
-    assert list(found.values()) == [f"10.0.0.{group}" for group in range(11)]
+    assert list(addresses.addresses(wide, found).values()) == [f"10.0.0.{group}" for group in range(11)]
+    without = [item for item in found if item["metadata"]["name"] != "w-3"]
+    known = {f"decode-{group}-0.pod": f"10.0.0.{group}" for group in range(11) if group != 3}
+    assert addresses.addresses(wide, without) == known, "no instance gets the address of another one"
 
 
 def test_the_resolved_plan_has_addresses_and_its_objects_stay():

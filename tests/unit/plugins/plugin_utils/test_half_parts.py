@@ -22,7 +22,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.halves 
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import HALVED, PARTED, REASSIGNED
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import serves, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import mode, one_revision
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_halves import cpu
 
 SCRIPT = '#!/bin/sh\nset -- --prefill http://a:1 http://b:1 --policy random\nexec "$@"\n'
 LIST = {"members": [{"url": "http://a:1", "kind": "prefill"}, {"url": "http://b:1"}], "period": 3}
@@ -62,18 +62,6 @@ def test_a_router_without_a_script_gets_its_list_only():
     found = limited(router, ["http://a:1"])
     assert found["argv"] == ["python"]
     assert json.loads(found["members"]["files"][0]["content"])["members"] == LIST["members"][:1]
-
-
-def cpu(prefill=2, decode=2, routers=2, **more):
-    variables = {
-        "inference_engine": "vllm_cpu",
-        "inference_runtime": "supervisor",
-        "inference_model": {"path": "/m", "name": "m"},
-        "inference_pools": {"prefill": {"instances": prefill}, "decode": {"instances": decode}},
-        "inference_router": {"instances": routers, "balancer": "haproxy"} if routers > 1 else {},
-        **more,
-    }
-    return launch_plan(variables, {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "192.0.2.1"}}})
 
 
 PLAN, AFTER = cpu(), cpu(inference_args={"block-size": 64})

@@ -48,6 +48,7 @@ TWO = {f"{ROUTER}.instances": 2, f"{ROUTER}.balancer": "haproxy"}
 LOCAL = "ock.mmc.local_service."
 MEMCACHE = {f"{STORE}.backend": "memcache"}
 
+RECOMPUTE = "recompute_scheduler_enable"
 MISTAKES: tuple[Mistake, ...] = (
     # topology and devices
     M("TOPO-POOLS", "p2p", {D: None}, "inference_pools", "TRANSFER-NONE"),
@@ -476,8 +477,14 @@ MISTAKES: tuple[Mistake, ...] = (
             f"{P}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 3},
             f"{D}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 1},
         },
+        f"{P}.args.speculative-config.num_speculative_tokens",
     ),
-    W("SPEC-ONE-SIDE", "p2p", {f"{D}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 1}}),
+    W(
+        "SPEC-ONE-SIDE",
+        "p2p",
+        {f"{D}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 1}},
+        f"{D}.args.speculative-config.num_speculative_tokens",
+    ),
     W(
         "DECODE-BUDGET",
         "p2p",
@@ -490,11 +497,36 @@ MISTAKES: tuple[Mistake, ...] = (
     M("SEQS-BUDGET", "p2p", {f"{D}.args.max-num-batched-tokens": 8}),
     M("CHUNKED-BUDGET", "p2p", {f"{P}.args.max-num-batched-tokens": 4096, f"{P}.args.enable-chunked-prefill": False}),
     M("GPU-MEMORY", "p2p", {"inference_args.gpu-memory-utilization": 90}),
-    W("EAGER-GRAPH", "p2p", {f"{P}.args.compilation-config": {"cudagraph_mode": "FULL_DECODE_ONLY"}}),
-    W("RECOMPUTE-ON-PREFILL", "p2p", {f"{P}.args.additional-config": {"recompute_scheduler_enable": True}}),
-    M("RECOMPUTE-COLOCATED", "pooled", {f"{C}.args.additional-config": {"recompute_scheduler_enable": True}}),
-    M("RECOMPUTE-RELEASE", "llmdatadist", {f"{D}.args.additional-config": {"recompute_scheduler_enable": True}}),
-    W("REDUCE-SAMPLE", "p2p", {f"{D}.args.additional-config": {"enable_reduce_sample": True}}),
+    W(
+        "EAGER-GRAPH",
+        "p2p",
+        {f"{P}.args.compilation-config": {"cudagraph_mode": "FULL_DECODE_ONLY"}},
+        f"{P}.args.compilation-config.cudagraph_mode",
+    ),
+    W(
+        "RECOMPUTE-ON-PREFILL",
+        "p2p",
+        {f"{P}.args.additional-config": {RECOMPUTE: True}},
+        f"{P}.args.additional-config.{RECOMPUTE}",
+    ),
+    M(
+        "RECOMPUTE-COLOCATED",
+        "pooled",
+        {f"{C}.args.additional-config": {RECOMPUTE: True}},
+        f"{C}.args.additional-config.{RECOMPUTE}",
+    ),
+    M(
+        "RECOMPUTE-RELEASE",
+        "llmdatadist",
+        {f"{D}.args.additional-config": {RECOMPUTE: True}},
+        f"{D}.args.additional-config.{RECOMPUTE}",
+    ),
+    W(
+        "REDUCE-SAMPLE",
+        "p2p",
+        {f"{D}.args.additional-config": {"enable_reduce_sample": True}},
+        f"{D}.args.additional-config.enable_reduce_sample",
+    ),
     # environment
     M("ENV-NAME", "p2p", {"inference_env.HCCL BUFFSIZE": 600}),
     M("ENV-DERIVED", "p2p", {f"{D}.env.ASCEND_RT_VISIBLE_DEVICES": "0,1"}),
@@ -562,8 +594,8 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ROUTER-ENDPOINTS", "p2p", {f"{ROUTER}.args.decoder-ports": [7100, 7101]}),
     M("ROUTER-BIND", "layerwise", {f"{ROUTER}.bind": "0.0.0.0"}),
     W("ROUTER-BIND", "layerwise-0.11", {f"{ROUTER}.bind": "0.0.0.0"}, also="ROUTER-OPEN"),
-    M("ROUTER-RECOMPUTE", "p2p", {f"{ROUTER}.flavour": "vllm_router"}, f"{D}.args.additional-config"),
-    W("ROUTER-RECOMPUTE", "p2p", {f"{ROUTER}.flavour": "none"}, f"{D}.args.additional-config"),
+    M("ROUTER-RECOMPUTE", "p2p", {f"{ROUTER}.flavour": "vllm_router"}, f"{D}.args.additional-config.{RECOMPUTE}"),
+    W("ROUTER-RECOMPUTE", "p2p", {f"{ROUTER}.flavour": "none"}, f"{D}.args.additional-config.{RECOMPUTE}"),
     M("ROUTER-PORT", "p2p", {f"{ROUTER}.args.port": 9000}),
     M("ROUTER-KEY", "p2p", {f"{ROUTER}.flavour": "epd", "inference_secrets.api_key": "x"}, also="ROUTER-POOLS"),
     W("ROUTER-OPEN", "p2p", {f"{ROUTER}.bind": "0.0.0.0"}, f"{ROUTER}.bind"),

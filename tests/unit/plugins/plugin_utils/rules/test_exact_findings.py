@@ -19,6 +19,7 @@ from ansible_collections.ascend.inference.tests.unit.digests import digest
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import (
     APART,
     DECODE,
+    FAMILIES,
     IMAGE,
     PREFILL,
     hosts,
@@ -28,6 +29,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.
     LOCAL,
     MASTER,
     MEMCACHE,
+    RECOMPUTE,
     ROUTER,
     STORE,
     TWO,
@@ -46,9 +48,14 @@ class Row(t.NamedTuple):
 
     @property
     def name(self) -> str:
-        """One line, which is the key in the file of findings."""
-        text = f"{self.family} {json.dumps(self.changes)}"
-        return text if len(text) <= 150 else f"{text[:140]} ... {digest(self.changes)}"
+        """One line, which is the key in the file of findings. Of an inventory it has the hosts of each group."""
+        shown: dict[str, t.Any] = {key: value for key, value in self.changes.items() if key != "inventory"}
+        for name, host in self.changes.get("inventory", {}).items():
+            for group in host["groups"]:
+                shown.setdefault("hosts", {}).setdefault(group, []).append(name)
+        text = f"{self.family} {json.dumps(shown)}"
+        cut = text if len(text) <= 200 else f"{text[:190]} ..."
+        return text if cut == text and shown == self.changes else f"{cut} {digest(self.changes)}"
 
 
 FILE = pathlib.Path(__file__).with_name("exact_findings.txt")
@@ -1090,6 +1097,32 @@ ROWS = (
     Row("both", {f"{STORE}.options": {"enable_ssd_offload": False, "ssd_offload_path": "cache"}}),
     Row("both", {f"{P}.kv.store.use_layerwise": False}),
     Row("pooled", {f"{C}.kv.store.use_layerwise": True}),
+    # keys behind dots, at the variable in which they are written
+    *(
+        Row(family, {"inference_args": {**FAMILIES[family][0].get("inference_args", {}), **args}, **more})
+        for family, args, more in (
+            (
+                "p2p",
+                {"compilation-config.cudagraph_modes": "FULL"},
+                {f"{P}.args.compilation-config": {"cudagraph_capture_sizes": [1]}},
+            ),
+            ("p2p", {"speculative-config.num_speculative_tokens": 0}, {}),
+            ("pooled", {"compilation-config.cudagraph_mode": "FULL", "enforce-eager": True}, {}),
+            ("pooled", {"additional-config.no_such.x": 1}, {}),
+            ("p2p", {f"additional-config.{RECOMPUTE}": True}, {}),
+        )
+    ),
+    # sizes of the allocator
+    *(
+        Row("p2p", {"inference_env.PYTORCH_NPU_ALLOC_CONF": text})
+        for text in (
+            "roundup_power2_divisions:[256:1,512:2,>:8]",
+            "roundup_power2_divisions:[256:1, 512:2]",
+            "roundup_power2_divisions:[256:1,]",
+            "roundup_power2_divisions:[256:1512:2]",
+            "expandable_segments:[256:1]",
+        )
+    ),
 )
 
 

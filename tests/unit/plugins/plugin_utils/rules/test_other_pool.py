@@ -14,8 +14,8 @@ OF_ONE_POOL = {
     ("CONFIG-ROLE", "decode.args.additional-config.layer_sharding"),
     ("KV-ROLE", "decode.kv.kv_role"),
     ("SEQS-BUDGET", "decode.args.max-num-batched-tokens"),
-    ("EAGER-GRAPH", "prefill.args.compilation-config"),
-    ("RECOMPUTE-ON-PREFILL", "prefill.args.additional-config"),
+    ("EAGER-GRAPH", "prefill.args.compilation-config.cudagraph_mode"),
+    ("RECOMPUTE-ON-PREFILL", "prefill.args.additional-config.recompute_scheduler_enable"),
     ("KV-HOLD-SHORT", "prefill.env.VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT"),
 }
 # Options of an engine, which both pools have; sizes and ports depend on the hosts of a pool.
