@@ -180,9 +180,12 @@ def requirements(name):
 
 
 def installers():
-    """The environment with pip and, if the package index has it, uv (about ten times faster)."""
+    """The environment with pip and, if the package index has it, uv (about ten times faster).
+
+    One for each Python: parts of the tests that run side by side have different ones, and would build it anew while another one uses it.
+    """
     version, python = main_python()
-    folder = CACHE / "venvs" / "installers"
+    folder = CACHE / "venvs" / f"installers-{dotted(version)}"
 
     def build():
         run([python, "-m", "venv", folder])
