@@ -104,7 +104,8 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service], n
         secret_env={"OPENAI_API_KEY": "api_key"} if needs_key else {},
         ports=tuple(ports),
         work_directory=directory,
-        start=Start(30, tuple(engine.name for engine in engines if engine.health)),
+        # It needs no engine before it starts: engines come and go while it runs, and a unit that lists them would change and be restarted.
+        start=Start(30),
         health=Health(base_url(reached, port) + _health_path(found, members), 120),
         stop=Stop("TERM", 30),
         container=container(context, host, name, directory) if contained else None,
