@@ -27,12 +27,19 @@ from .store import FetchError, Store, folder_in
 
 ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}  # names of Go, which images use
 LAYOUT, BLOBS = "images", "images/blobs/sha256"
-INSPECT, COPY = 300, 24 * 3600  # seconds
+INSPECT, COPY, LONGEST_COPY = 300, 1800, 24 * 3600  # seconds
+# Bytes a second below which nobody waits for the end: a registry that sends a byte now and then would hold the run for a day.
+SLOWEST = 128 * 1024
 RETRIES = "3"
 # Bytes that a file of skopeo may have in any case: a manifest in another form is longer than the registry's.
 LEAST = 2**20
 LARGEST = 2**50  # bytes of one layer; what says more is no size
 NETWORK = "check its name, and network, proxy and login (skopeo login) of this machine, then run the playbook again; it goes on with the rest"
+
+
+def time_for(size: int) -> int:
+    """Seconds that fetching ``size`` bytes may take: half an hour for retries and what is not data, and the bytes at the slowest rate."""
+    return min(COPY + size // SLOWEST, LONGEST_COPY)
 
 
 def digest_of(text: str) -> str:
@@ -165,7 +172,7 @@ class Registry:
         source = f"docker://{repository_of(full_name(image.name))}@{image.digest}"
         # skopeo compares the size of a layer when it has all of it.
         largest = max([*image.parts.values(), LEAST])
-        self._skopeo(image.name, COPY, *argv, source, f"oci:{folder}:image", largest=largest)
+        self._skopeo(image.name, time_for(image.size), *argv, source, f"oci:{folder}:image", largest=largest)
 
     def _skopeo(self, name: str, timeout: int, *argv: str, **limits: int) -> str:
         try:

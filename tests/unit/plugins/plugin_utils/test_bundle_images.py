@@ -48,7 +48,8 @@ class Skopeo:
     """
 
     def __init__(self):
-        self.texts, self.blobs, self.copied, self.asked = {}, {}, [], []
+        self.texts, self.blobs, self.copied, self.asked, self.times = {}, {}, [], [], []
+        self.trickles = False
 
     def image(self, name, layers, architecture="arm64", repository="quay.io/ascend/vllm-ascend"):
         """Add an image; its manifest's digest."""
@@ -68,8 +69,9 @@ class Skopeo:
 
     def __call__(self, argv, timeout, env, **limits):
         self.asked.append(argv)
+        self.times.append(timeout)
         if argv[1] == "copy":
-            return self.copy(argv)
+            return Output(argv, -15, "", "", True) if self.trickles else self.copy(argv)
         if argv[-1] not in self.texts:
             return Output(argv, 1, "", 'level=fatal msg="manifest unknown"', False)
         return Output(argv, 0, self.texts[argv[-1]]["--config" in argv], "", False)
@@ -303,6 +305,24 @@ def test_a_layer_larger_than_the_manifest_says_ends_skopeo(skopeo, tmp_path, mon
         images.fetch(image, Watched(), Store(str(tmp_path / "bundle")))
     assert sizes == [4 * 2**20]
     assert not [path.name for path in (tmp_path / "bundle").rglob("oci-put*")]
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds"),
+    [(0, 1800), (2**17 - 1, 1800), (2**17, 1801), (5 * 2**30, 42760), (15 * 2**30, 86400), (2**50, 86400)],
+)
+def test_a_copy_may_take_as_long_as_its_bytes_need_on_a_slow_line_but_no_more_than_a_day(size, seconds):
+    assert images.time_for(size) == seconds
+
+
+def test_a_registry_that_sends_a_byte_now_and_then_holds_a_small_image_half_an_hour(skopeo, tmp_path):
+    skopeo.image("v0.23.0-a3", [b"one"])
+    image = found(skopeo)
+    skopeo.trickles = True
+    with pytest.raises(FetchError, match=r"did not end within 1800 s\. Fix: check its name, and network"):
+        images.fetch(image, images.Registry(skopeo), Store(str(tmp_path)))
+    assert skopeo.times == [300, 300, 1800]
+    assert os.listdir(tmp_path / "incomplete") == []
 
 
 def test_the_index_is_written_into_no_file_of_others(skopeo, tmp_path):
