@@ -65,3 +65,9 @@ def test_nothing_was_inspected_in_check_mode():
 )
 def test_a_tag_that_names_other_images_over_time(image, tag):
     assert runtime._moving_tag(image) == tag
+
+
+def test_a_difference_names_four_hosts_of_an_image_and_the_start_of_its_id():
+    first, second = (f"[] sha256:{12 * digit}00 arm64" for digit in "12")
+    (text,) = compared(*5 * [first], second)
+    assert text.endswith(f": sha256:{12 * '1'} on node1, node2, node3, node4; sha256:{12 * '2'} on node6")
