@@ -71,7 +71,7 @@ class Skopeo:
         self.asked.append(argv)
         self.times.append(timeout)
         if argv[1] == "copy":
-            return Output(argv, -15, "", "", True) if self.trickles else self.copy(argv)
+            return Output(argv, None, "", "", True) if self.trickles else self.copy(argv)
         if argv[-1] not in self.texts:
             return Output(argv, 1, "", 'level=fatal msg="manifest unknown"', False)
         return Output(argv, 0, self.texts[argv[-1]]["--config" in argv], "", False)
