@@ -44,12 +44,13 @@ def take(directory, run, replace="", make=True):
 
 
 def release(directory, run_id):
-    """Release the lock if this run holds it."""
+    """Release the lock if this run holds it. Of two that release it at once, as hosts with one folder do, the second one makes it anew, empty."""
     path = path_of(directory)
     if not os.path.exists(path):
         return
     with FileLock(path, GUARD) as lock:
-        if _record(lock.text()).get("id") == run_id:
+        text = lock.text()
+        if not text or _record(text).get("id") == run_id:
             os.unlink(path)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock, journal
@@ -52,6 +53,26 @@ def test_nothing_is_left_after_the_end(call, directory):
     call("begin", FIRST)
     call("end", FIRST)
     assert os.listdir(os.path.dirname(directory)) == []
+
+
+def test_nothing_is_left_by_two_ends_at_once(call, directory, monkeypatch):
+    """Hosts with one folder end at once: the second one waits for the guard while the first one removes the file."""
+    call("begin", FIRST)
+    path, waits = deployment_lock.path_of(directory), threading.Event()
+
+    class Waiting(file_lock.FileLock):
+        def __enter__(self):
+            waits.set()
+            return super().__enter__()
+
+    with file_lock.FileLock(path, 1):
+        monkeypatch.setattr(deployment_lock, "FileLock", Waiting)
+        second = threading.Thread(target=deployment_lock.release, args=(directory, "first"))
+        second.start()
+        assert waits.wait(10)
+        os.unlink(path)
+    second.join(10)
+    assert not second.is_alive() and not os.path.exists(path)
 
 
 def test_check_mode_locks_nothing(call, directory):
