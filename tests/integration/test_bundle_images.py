@@ -5,16 +5,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import http.server
 import json
 import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
+import urllib.error
 import urllib.request
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import images
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import PlannedImage
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.store import FetchError, Store
 from ansible_collections.ascend.inference.tests.integration.test_bundle import HERE, run
 
 PLAN = {
@@ -151,6 +158,64 @@ def test_an_image_is_bundled_and_loaded_without_its_registry(registry, image, tm
     process.wait()
     done = installed(tmp_path, name)
     assert done.code == 0 and docker("image", "inspect", "--format={{.Id}}", name) == id_, done.output
+
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    """Forwards to the registry ``server.behind``; of each answer of more than 100,000 bytes it sends a few bytes a second."""
+
+    def do_GET(self):
+        # skopeo names each type of manifest that it accepts in a header of its own
+        headers = {name: ", ".join(self.headers.get_all(name)) for name in self.headers}
+        try:
+            request = urllib.request.Request(self.server.behind + self.path, headers=headers, method=self.command)
+            answer = urllib.request.urlopen(request, timeout=10)
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
+            body = answer.read()
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+        with contextlib.suppress(OSError):  # the client may leave
+            while len(body) > 100_000:
+                self.wfile.write(body[:10])
+                body = body[10:]
+                time.sleep(0.1)
+            self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *arguments):
+        """Disable logging."""
+
+
+def processes(text):
+    """Command lines of running processes that contain a text."""
+    return subprocess.run(["pgrep", "--full", "--list-full", text], capture_output=True, text=True, check=False).stdout
+
+
+def test_a_registry_that_sends_too_slowly_is_given_up_and_what_came_is_kept(registry, image, tmp_path, monkeypatch):
+    (address, _process), (name, _id) = registry, image
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        server.behind, server.daemon_threads = f"http://{address}", True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        slow = f"127.0.0.1:{server.server_port}"
+        with open(tmp_path / "home/.config/containers/registries.conf", "a") as settings:
+            settings.write(f'[[registry]]\nlocation = "{slow}"\ninsecure = true\n')
+        machine, source, store = HERE["machine"], images.Registry(), Store(str(tmp_path / "bundle"))
+        wanted = {each: source.find(PlannedImage(name.replace(address, each), machine)) for each in (slow, address)}
+        large, small = sorted(wanted[slow].layers, key=wanted[slow].layers.get, reverse=True)
+        monkeypatch.setattr(images, "COPY", 4)
+        begin = time.monotonic()
+        with pytest.raises(FetchError, match="skopeo copy did not end within 5 s. Fix: .*it goes on with the rest"):
+            images.fetch(wanted[slow], source, store)
+        assert time.monotonic() - begin < 20 and processes(f"skopeo copy .*{slow}") == ""
+        blobs = tmp_path / "bundle/images/blobs/sha256"
+        assert (blobs / small.partition(":")[2]).exists() and not (blobs / large.partition(":")[2]).exists()
+        images.fetch(wanted[address], source, store)
+        assert store.fetched_bytes == wanted[address].layers[large] and (blobs / large.partition(":")[2]).exists()
+        server.shutdown()
 
 
 @pytest.mark.long
