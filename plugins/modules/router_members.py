@@ -77,7 +77,8 @@ options:
   state:
     description:
       - V(present) adds those of O(members) that the router does not have.
-      - V(absent) removes those of O(members) that the router has.
+      - V(absent) removes those of O(members) that the router has, and members that are the same engine under another URL, such as
+        C(http://localhost:7300), through which it would get more requests.
     type: str
     choices: [present, absent]
     default: present

@@ -12,6 +12,7 @@ from ..tools.http_client import Target, ask
 from . import away
 from .base import Member, MembersProblem, Router
 from .instances import Instances
+from .same_engine import other_names
 from .use import unused
 from .workers import Workers
 
@@ -79,6 +80,8 @@ def reconcile(
     """
     before = router.read()
     added, removed = changes(before, wanted, state, purge)
+    if state == "absent":  # an engine leaves under all names that the router has for it
+        removed += other_names([member for member in before if member not in removed], wanted)
     left_out = away.read(router.away) if state == "present" else set()
     returned = [member for member in wanted if member in added or member.url in left_out]
     leaving = wanted if state == "absent" else removed

@@ -12,11 +12,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import unquote
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.router import use
+from ansible_collections.ascend.inference.plugins.module_utils.router import same_engine, use
 from ansible_collections.ascend.inference.plugins.module_utils.router.base import Member, MembersProblem
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import spellings, usual
 from ansible_collections.ascend.inference.plugins.module_utils.router.members import answers
 from ansible_collections.ascend.inference.plugins.module_utils.router.workers import Workers
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 
 P1, D1, D2 = "http://127.0.0.9:7100", "http://127.0.0.9:7300", "http://127.0.0.9:7340"
 ONE_EACH = [{"kind": "prefill", "url": P1}, {"kind": "decode", "url": D1}]
@@ -448,3 +449,59 @@ def test_two_requests_for_each_engine_are_sent_at_once(monkeypatch, engines, req
         None, [Member("decode", D1)], engines, 9, lambda _url: {use.FINISHED: next(finished)}, lambda: 0.0
     )
     assert (left, sent) == ([], [(requests, 9.0)])
+
+
+class Counters:
+    """Engines in threads: a page of metrics with the start of the process. ``starts``: {URL: start, None if the page does not say it}."""
+
+    def __init__(self, monkeypatch):
+        self.starts = {}
+        monkeypatch.setattr(same_engine, "ask", self.ask)
+
+    def ask(self, target, path, **_options):
+        start = self.starts.get(target.url)
+        body = "" if start is None else f"process_start_time_seconds {start}\n"
+        return Reply(200 if target.url in self.starts and path == "/metrics" else 0, body, 0.0, "")
+
+
+def test_an_engine_leaves_under_each_name_that_the_router_has_for_it(members, router, monkeypatch):
+    """Somebody added it by hand under a second name: it would get requests until it is stopped, and lose them."""
+    here, second, third = "http://127.0.0.1:7340", "http://localhost:7340", "http://127.0.0.9:7340"
+    counters = Counters(monkeypatch)
+    counters.starts = {here: 1.5, third: 1.5}
+    router.workers.update({here: "decode", second: "decode", third: "decode"})
+    wanted = [{"kind": "decode", "url": here}]
+    assert members("workers", wanted, state="absent", check=True)["removed"] == [here, third, second]
+    found = members("workers", wanted, state="absent")
+    assert found["removed"] == [here, third, second] and router.workers == {P1: "prefill", D1: "decode"}
+    router.workers[second] = "decode"  # as after a run that was interrupted
+    assert members("workers", wanted, state="absent")["removed"] == [second]
+    router.workers[second] = "decode"
+    assert members("workers", wanted)["added"] == [here], "what is added removes nothing"
+    assert second in router.workers
+
+
+@pytest.mark.parametrize(
+    "start, other",
+    [
+        (1.5, "http://127.0.0.1:7341"),  # another port
+        (2.5, "http://127.0.0.9:7340"),  # another process of this machine
+        (None, "http://127.0.0.9:7340"),  # one that does not say it
+        (1.5, "http://192.0.2.7:7340"),  # another machine whose engine started in the same instant
+        (1.5, "http://no.such.name.invalid:7340"),
+        (1.5, "no-url"),
+    ],
+)
+def test_an_engine_that_may_be_another_one_stays(members, router, monkeypatch, start, other):
+    here = "http://127.0.0.1:7340"
+    Counters(monkeypatch).starts = {here: 1.5, other: start}
+    router.workers.update({here: "decode", other: "decode"})
+    found = members("workers", [{"kind": "decode", "url": here}], state="absent")
+    assert found["removed"] == [here] and other in router.workers
+
+
+def test_two_engines_that_both_do_not_say_when_they_started_are_not_taken_for_one(members, router, monkeypatch):
+    here, other = "http://127.0.0.1:7340", "http://127.0.0.9:7340"
+    Counters(monkeypatch).starts = {here: None, other: None}
+    router.workers.update({here: "decode", other: "decode"})
+    assert members("workers", [{"kind": "decode", "url": here}], state="absent")["removed"] == [here]
