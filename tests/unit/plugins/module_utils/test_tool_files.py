@@ -267,7 +267,7 @@ def test_mounts_in_a_folder_and_not_beside_it(tmp_path, monkeypatch):
 )
 def test_who_can_replace_what_is_in_a_folder(monkeypatch, owner, mode, group, gids, untrusted):
     status = types.SimpleNamespace(st_uid=owner, st_mode=stat.S_IFDIR | mode, st_gid=group)
-    monkeypatch.setattr(trust, "_upwards", lambda folder: [(folder, status)])
+    monkeypatch.setattr(trust, "_upwards", lambda path: [(os.path.dirname(path), status)])
     monkeypatch.setattr(trust, "_named", lambda folder: set())
     assert trust.distrusted("/srv/x", 7, gids) == (["/srv"] if untrusted else [])
 
@@ -285,7 +285,7 @@ def test_who_can_replace_what_is_in_a_folder(monkeypatch, owner, mode, group, gi
 )
 def test_folders_that_others_share(monkeypatch, owner, mode, group, shared):
     status = types.SimpleNamespace(st_uid=owner, st_mode=stat.S_IFDIR | mode, st_gid=group)
-    monkeypatch.setattr(trust, "_upwards", lambda folder: [("/srv", status), ("/srv/x", status)])
+    monkeypatch.setattr(trust, "_upwards", lambda path: [("/srv", status), ("/srv/x", status)])
     monkeypatch.setattr(trust, "_named", lambda folder: set())
     assert trust.shared("/srv/x") == shared
 

@@ -138,13 +138,13 @@ ACLS = {  # (tag, rights, id): owner, a named user or group, owning group, mask,
 }
 
 
-def allow(path, entries):
+def allow(path, entries, kind=trust.ACL):
     """Give a folder an access control list, as setfacl does."""
     content = struct.pack("<I", 2) + b"".join(
         struct.pack("<HHI", tag, rights, who % 2**32) for tag, rights, who in entries
     )
     try:
-        os.setxattr(str(path), trust.ACL, content)
+        os.setxattr(str(path), kind, content)
     except OSError:
         pytest.skip("this disk has no access control lists")
 
@@ -171,6 +171,67 @@ def test_an_access_control_list_for_the_services_user_counts_as_well(tmp_path, k
     others = [(tag, rights if tag not in (2, 8) else 5, who) for tag, rights, who in ACLS[kind]]
     allow(tmp_path, others)
     assert found(tmp_path) == [] and trust.shared(str(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "untrusted"),
+    [
+        ("user", True),
+        ("group", True),
+        ("masked", False),
+        ("reading", False),
+        ("others", True),
+        ("owning group", False),
+        ("owning group of setgid", True),
+    ],
+)
+def test_a_list_for_what_is_made_in_a_folder_counts_as_well(tmp_path, kind, untrusted):
+    """No umask applies to what is made there: a virtual environment, whose packages root imports, would be writable."""
+    entries = {
+        **ACLS,
+        "masked": [entry if entry[0] != 16 else (16, 5, -1) for entry in ACLS["user"]],
+        "reading": [entry if entry[0] != 2 else (2, 5, NOBODY.pw_uid) for entry in ACLS["user"]],
+        "others": [(1, 7, -1), (4, 5, -1), (32, 7, -1)],
+        "owning group": [(1, 7, -1), (4, 7, -1), (32, 5, -1)],
+        "owning group of setgid": [(1, 7, -1), (4, 7, -1), (32, 5, -1)],
+    }[kind]
+    allow(tmp_path, entries, trust.DEFAULT_ACL)
+    os.chown(str(tmp_path), 0, GROUP)
+    tmp_path.chmod(0o2755 if "setgid" in kind else 0o1755)
+    assert found(tmp_path) == ([str(tmp_path)] if untrusted else [])
+    if kind in ("user", "others"):  # what the judgement is about
+        (tmp_path / "venvs").mkdir()
+        assert (tmp_path / "venvs").stat().st_mode & 0o022
+
+
+def linked(tmp_path, mode, owner):
+    """A folder of root, and a link to it in a folder with an owner and a mode."""
+    (tmp_path / "data/big/deployments").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/root").symlink_to("../data/./big")
+    os.chown(str(tmp_path / "home/root"), owner, -1, follow_symlinks=False)
+    os.chown(str(tmp_path / "home"), owner if not mode & 0o1000 else 0, -1)
+    (tmp_path / "home").chmod(mode)
+    return tmp_path / "home/root"
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "untrusted"),
+    [
+        (0o755, NOBODY.pw_uid, "home"),
+        (0o777, 0, "home"),
+        (0o1777, NOBODY.pw_uid, "home/root"),
+        (0o1777, 0, ""),
+        (0o755, 0, ""),
+    ],
+)
+def test_a_link_on_the_way_counts_by_who_can_replace_it(tmp_path, mode, owner, untrusted):
+    """What the link leads to now says nothing about where it leads when root writes, or runs a package."""
+    root, expected = linked(tmp_path, mode, owner), [str(tmp_path / untrusted)] if untrusted else []
+    assert found(root) == expected
+    assert trust.shared(str(root / "package.run")) == expected
+    (tmp_path / "home/loop").symlink_to("loop")
+    assert str(tmp_path / "data") not in found(tmp_path / "home/loop")
 
 
 def test_root_writes_no_file_where_a_group_of_the_services_user_can_replace_it(tmp_path, run_module, monkeypatch):
