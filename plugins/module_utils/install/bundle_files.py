@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import shutil
+import stat
 import sys
 import tarfile
 import urllib.parse
@@ -65,10 +66,21 @@ def missing(directory, files):
     found = []
     for name, wanted in sorted(files.items()):
         path = os.path.join(directory, name)
-        same_size = os.path.isfile(path) and os.path.getsize(path) == wanted["size"]
+        same_size = _own(path) and os.path.getsize(path) == wanted["size"]
         if not same_size or sha256_of(path) != wanted["sha256"]:
             found.append(name)
     return found
+
+
+def _own(path):
+    """Whether it is a file that nobody else can swap, if root asks: its owner may be another one than that of the folder, and a link leads elsewhere."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    if os.geteuid() != 0:
+        return os.path.isfile(path)
+    return stat.S_ISREG(status.st_mode) and status.st_uid == 0 and not status.st_mode & 0o022
 
 
 def distribution(path=RELEASE):

@@ -12,6 +12,7 @@ import http.server
 import io
 import os
 import re
+import stat
 import tarfile
 import threading
 import types
@@ -49,6 +50,27 @@ def test_missing_truncated_and_changed_files_are_named(tmp_path, run_module):
     assert run_module("bundle_files", directory=str(directory), files=FILES)["missing"] == ["b.whl"]
     (directory / "b.whl").write_bytes(b"sec")
     assert run_module("bundle_files", directory=str(directory), files=FILES)["missing"] == ["b.whl"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("kind", ["owner", "mode", "link"])
+def test_a_file_that_another_user_can_still_change_is_copied_anew(tmp_path, run_module, kind):
+    """It has the announced content while it is compared; root installs what it has afterwards."""
+    directory, other = tmp_path / "cache", tmp_path / "other"
+    directory.mkdir()
+    (directory / "b.whl").write_bytes(b"second")
+    other.write_bytes(b"first")
+    if kind == "link":
+        (directory / "a.whl").symlink_to(other)
+    else:
+        (directory / "a.whl").write_bytes(b"first")
+        os.chown(str(directory / "a.whl"), 1234 if kind == "owner" else 0, -1)
+        (directory / "a.whl").chmod(0o644 if kind == "owner" else 0o666)
+    assert run_module("bundle_files", directory=str(directory), files=FILES)["missing"] == ["a.whl"]
+    sent = archive(tmp_path / "sent.tar", {"a.whl": b"first"})
+    assert run_module("bundle_files", directory=str(directory), files=FILES, archive=sent)["missing"] == []
+    status = os.lstat(str(directory / "a.whl"))
+    assert stat.S_ISREG(status.st_mode) and (status.st_uid, status.st_mode & 0o777) == (0, 0o644)
 
 
 def test_the_archive_s_files_are_unpacked_once_and_others_stay(tmp_path, run_module):
