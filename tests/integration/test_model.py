@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import shutil
 import stat
 import subprocess
+import tarfile
 
 import pytest
 from ansible_collections.ascend.inference.tests.integration._playbook import play
@@ -84,6 +86,47 @@ def test_an_archive_brings_no_rights_and_replaces_no_file_of_root(tmp_path, orig
     }
     assert (modes["qwen"], modes["shell"], modes["one.safetensors"], modes["open"]) == (0o755, 0o755, 0o644, 0o755)
     assert {path.lstat().st_uid for path in (place, *place.iterdir())} == {os.geteuid()}
+
+
+@pytest.mark.parametrize("kind", [tarfile.BLKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_an_archive_brings_no_devices_and_pipes(tmp_path, origin, kind):
+    """With the number of the host's disk, and rights to read for all, every user of the host could read all of its files."""
+    archive, place = tmp_path / "qwen.tar", tmp_path / "models" / "qwen"
+    with tarfile.open(str(archive), "w") as opened:
+        opened.add(str(origin), "qwen")
+        member = tarfile.TarInfo("qwen/.disk")
+        member.type, member.mode, member.devmajor, member.devminor = kind, 0o666, 7, 250
+        opened.addfile(member)
+    more = {"model_source": "archive", "model_origin": str(archive)}
+    done = play(tmp_path, "model", facts=False, model_path=str(place), **more)
+    assert done.code != 0 and "which no model needs: ./.disk" in done.text, done.output
+    assert not place.exists() and (tmp_path / "models/qwen.unpacking").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("swapped", ["qwen.unpacking", "qwen.unpacking/content", "qwen.unpacking/content/a"])
+def test_who_owns_a_folder_above_leads_root_nowhere(tmp_path, swapped):
+    """The rights of root's own files stay, and they are not moved."""
+    script = pathlib.Path(__file__).resolve().parents[2] / "roles/model/files/place.sh"
+    (tmp_path / "models").mkdir()
+    (tmp_path / "disk").symlink_to("models")  # the administrator's, which is followed
+    content = tmp_path / "disk/qwen.unpacking/content"
+    (content / "a/qwen").mkdir(parents=True)
+    (content / "a/qwen/config.json").write_text("{}")
+    argv = ["sh", "-c", script.read_text(), "place", str(content / "a/qwen"), str(content), str(tmp_path / "disk/qwen")]
+    victim = tmp_path / "victim" / (str(content / "a/qwen").split(swapped + "/")[1])
+    victim.mkdir(parents=True)
+    (victim / "secret").write_text("of root")
+    (victim / "secret").chmod(0o600)
+    link, away = tmp_path / "disk" / swapped, tmp_path / "away"
+    link.rename(away)
+    link.symlink_to(tmp_path / "victim")
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "is behind a link by now" in done.stderr, done
+    assert stat.S_IMODE((victim / "secret").stat().st_mode) == 0o600
+    link.unlink()
+    away.rename(link)
+    subprocess.run(argv, check=True)
+    assert (tmp_path / "models/qwen/config.json").exists() and (victim / "secret").exists()
 
 
 def test_archive_without_all_weights_never_becomes_the_model(tmp_path, origin):
