@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 
 from . import tree
 
@@ -32,14 +33,19 @@ def require_own(path):
     """Raise ``Foreign`` if something that this collection did not make has the name."""
     if os.path.lexists(path) and not is_own(path):
         raise Foreign(
-            f"{path} exists, and this collection did not make it, because it has no file {tree.MADE}. It is not changed. Fix: move it away; if an "
-            "earlier version of this collection left it when it was interrupted, remove it"
+            f"{path} exists, and this collection did not make it, because it has no file {tree.MADE} or is another user's. It is not changed. Fix: "
+            "move it away; if an earlier version of this collection left it when it was interrupted, remove it"
         )
 
 
 def is_own(path):
-    """Whether ``path`` is a folder with the mark; a link to one is not."""
-    return os.path.isdir(path) and not os.path.islink(path) and os.path.isfile(os.path.join(path, tree.MADE))
+    """Whether ``path`` is a folder with the mark, which another user cannot have made; a link to one is not."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    own = stat.S_ISDIR(status.st_mode) and status.st_uid in (0, os.geteuid())
+    return own and os.path.isfile(os.path.join(path, tree.MADE))
 
 
 def end(path):

@@ -35,7 +35,15 @@ def foreign_link(path):
     path.symlink_to(path.parent / "elsewhere")
 
 
+def folder_of_another_user(path):
+    """Of one who knows the mark; in a folder with the sticky bit everybody can make it."""
+    (path / "content").mkdir(parents=True)
+    (path / tree.MADE).write_text("")
+    os.chown(str(path), 1234, -1)
+
+
 FOREIGN = [
+    pytest.param(folder_of_another_user, marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root gives away")),
     foreign_folder,
     lambda path: path.mkdir(parents=True),
     lambda path: (path.parent.mkdir(parents=True), path.write_text("mine")),
