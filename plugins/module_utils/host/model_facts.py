@@ -9,6 +9,7 @@ import hashlib
 import os
 
 from ..tools import foreign_file, foreign_json
+from ..tools.text import one_line
 from .model_weights import damaged_files, weight_sizes
 
 SMALL = 64 * 2**20
@@ -70,7 +71,7 @@ def model_facts(path, every_byte=False):
     found["size_mib"] = sum(os.path.getsize(os.path.join(path, name)) for name in names) // 2**20
     found["fingerprint"] = fingerprint(path, names, every_byte)
     found["missing"] = missing_files(path)
-    found["damaged"] = damaged_files(path)
+    found["damaged"] = [one_line(text) for text in damaged_files(path)]
     found["tokenizer"] = any(name in TOKENIZERS or name.endswith(".tiktoken") for name in names)
     found["chat_template"] = has_chat_template(path, names)
     found["weights"] = weight_sizes(path)
@@ -101,10 +102,18 @@ def missing_files(path):
     for name in present:
         if name.endswith(".index.json"):
             wanted.update(_shards(os.path.join(path, name)))
-    missing = sorted(name for name in wanted if not os.path.exists(os.path.join(path, name)))
+    missing = sorted(one_line(name) for name in wanted if not _exists(os.path.join(path, name)))
     if not missing and not any(name.endswith(WEIGHTS) for name in present):
         return ["weights (" + ", ".join("*" + ending for ending in WEIGHTS) + ")"]
     return missing
+
+
+def _exists(path):
+    # type: (str) -> bool
+    try:
+        return os.path.exists(path)
+    except ValueError:  # of Python 3.7, for a name that no file can have
+        return False
 
 
 def _shards(path):
@@ -139,7 +148,7 @@ def fingerprint(path, names, every_byte):
             continue
         whole = os.path.join(path, name)
         size = os.path.getsize(whole)
-        total.update(f"{name}\0{size}\0".encode())
+        total.update(os.fsencode(name) + f"\0{size}\0".encode())
         try:
             _add_content(total, whole, size <= SMALL or every_byte)
         except OSError:

@@ -109,6 +109,23 @@ def test_a_broken_configuration_is_named(tmp_path, text, word):
     assert word in model_facts(str(tmp_path))["config_error"]
 
 
+def test_names_of_a_model_that_are_no_utf_8_are_judged_as_well(tmp_path):
+    """Its author chose them, in the folder and in the index of weights; Ansible takes no result with them."""
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "\ud800", "b": "x\0"}}))
+    before = model_facts(str(tmp_path))
+    assert before["missing"] == ["\\ud800", "x\\x00"]
+    with open(os.path.join(os.fsencode(str(tmp_path)), b"\xff\n.json"), "w") as stream:
+        stream.write("{}")
+    os.symlink(b"nowhere", os.path.join(os.fsencode(str(tmp_path)), b"\xfe.bin"))
+    with open(os.path.join(os.fsencode(str(tmp_path)), b"\xfd.safetensors"), "w") as stream:
+        stream.write("short")
+    found = model_facts(str(tmp_path))
+    assert found["fingerprint"] != before["fingerprint"] and "\\udcfe.bin" in found["missing"]
+    assert found["damaged"] == ["\\udcfd.safetensors is not a safetensors file"]
+    json.dumps(found, ensure_ascii=False).encode("utf-8")
+
+
 def test_a_missing_model_is_an_answer():
     assert model_facts("/nowhere/at/all")["exists"] is False
 
