@@ -54,7 +54,11 @@ def decide(root, caches, model):
                 (remove.append(path) if ours(path) else kept.append(_stays(path, FOREIGN)))
     if model and names(model):
         marked = any(name.startswith(MODEL_MARK) for name in names(model))
-        (remove.append(model) if marked and not os.path.islink(model) else kept.append(_stays(model, FOREIGN)))
+        link = _led(model)
+        if link:
+            kept.append(_stays(model, f"is behind a link of another user ({link})"))
+        else:
+            (remove.append(model) if marked and not os.path.islink(model) else kept.append(_stays(model, FOREIGN)))
     kept += [
         _stays(os.path.join(root, name), FOREIGN)
         for name in names(root)
@@ -67,6 +71,19 @@ def decide(root, caches, model):
     }
     kept += [_stays(path, f"has files of a mount ({', '.join(points[:4])})") for path, points in mounted.items()]
     return [path for path in remove if path not in mounted], kept
+
+
+def _led(path):
+    """The first link above a path that another user than root or the own one made, who may have chosen what is removed; empty if there is none."""
+    above = os.path.dirname(path)
+    if above == path:
+        return ""
+    if not os.path.islink(above):
+        return _led(above)
+    if os.lstat(above).st_uid not in (0, os.geteuid()):
+        return above
+    target = os.path.join(os.path.dirname(above), os.readlink(above))
+    return _led(above) or _led(os.path.join(target, "x"))
 
 
 def _stays(path, reason):

@@ -411,3 +411,22 @@ def test_a_state_folder_with_files_of_others_stays(run_module, beside, tmp_path)
         (tmp_path / "state" / name).write_text("")
     absent(run_module, folder, outputs=[str(tmp_path / "state/state.json"), str(tmp_path / "state")])
     assert paths(tmp_path / "state") == ["note"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives links away")
+@pytest.mark.parametrize(("owner", "goes"), [(0, True), (1234, False)])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_model_behind_a_link_of_another_user_stays(run_module, tmp_path, owner, goes, nested):
+    """Its owner chose which folder of root would be removed; a link of root to another disk is followed."""
+    victim, link = tmp_path / "victim/qwen", tmp_path / "share/models"
+    victim.mkdir(parents=True)
+    (victim / ".ascend-inference-tiny-1").write_text("")
+    link.parent.mkdir()
+    link.symlink_to("../victim")
+    os.chown(str(link), owner, -1, follow_symlinks=False)
+    if nested:
+        (tmp_path / "disk").symlink_to("share/./models")
+    model = str((tmp_path / "disk" if nested else link) / "qwen")
+    found = run_module("shared_removal", root=str(tmp_path / "root"), model=model)
+    assert victim.exists() != goes and found["removed"] == ([model] if goes else [])
+    assert goes or f"behind a link of another user ({link})" in found["kept"][0]["reason"].replace("/./", "/")
