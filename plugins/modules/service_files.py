@@ -219,6 +219,7 @@ from ..module_utils.files import begun, deployment_lock, journal, removal, syste
 from ..module_utils.files.changes import Owners, Update, difference
 from ..module_utils.files.whole_removal import remove_deployment
 from ..module_utils.tools.disk import explained
+from ..module_utils.tools.driver_group import driver_group
 from ..module_utils.tools.file_lock import Busy
 from ..module_utils.tools.text import one_line, visible
 
@@ -294,12 +295,14 @@ def unsafe(base, owners):
 
 
 def groups_of(uid):
-    """The ids of all groups of a user."""
+    """The ids of all groups of a user, and of the devices' group, which units and containers of engines get besides."""
+    name = driver_group()
+    devices = [grp.getgrnam(name).gr_gid] if name else []
     try:
         user = pwd.getpwuid(uid)
     except KeyError:
-        return []
-    return os.getgrouplist(user.pw_name, user.pw_gid)
+        return devices
+    return [*os.getgrouplist(user.pw_name, user.pw_gid), *devices]
 
 
 def removed(base, params, check):

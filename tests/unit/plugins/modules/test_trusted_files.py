@@ -8,6 +8,7 @@ The folder belongs to root, but an older version gave it to that user, who may h
 
 from __future__ import annotations
 
+import grp
 import json
 import os
 import pathlib
@@ -243,3 +244,18 @@ def test_root_writes_no_file_where_a_group_of_the_services_user_can_replace_it(t
     asked = {"directory": str(base), "name": "plan", "service_owner": "nobody", "owner": "root"}
     refused = run_module("service_files", **asked, folders=[{"path": str(base), "mode": "0750"}])
     assert refused["failed"] and "one of its groups" in refused["msg"] and not base.parent.exists()
+
+
+def test_the_group_of_the_devices_is_one_of_the_services_user(tmp_path, run_module, monkeypatch):
+    """Its user is no member of it in the database: units and containers of engines name it."""
+    group = next(entry for entry in grp.getgrall() if entry.gr_gid not in (0, NOBODY.pw_gid))
+    monkeypatch.setattr(service_files, "driver_group", lambda: group.gr_name)
+    os.chown(str(tmp_path), 0, group.gr_gid)
+    base = tmp_path / "deployments" / "one"
+    asked = {"directory": str(base), "name": "plan", "service_owner": "nobody", "owner": "root"}
+    for mode, refused in ((0o775, True), (0o755, False)):
+        tmp_path.chmod(mode)
+        done = run_module("service_files", **asked, folders=[{"path": str(base), "mode": "0750"}])
+        assert done["failed"] == refused and base.exists() != refused, done
+    monkeypatch.setattr(service_files, "driver_group", str)
+    assert group.gr_gid not in service_files.groups_of(NOBODY.pw_uid) and service_files.groups_of(4242424) == []
