@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 
 from ..tools import foreign_file, foreign_json
@@ -136,7 +137,12 @@ def read_config(path):
     if not isinstance(raw, dict):
         return {}, "is not a JSON object"
     text = raw.get("text_config") if isinstance(raw.get("text_config"), dict) else {}
-    return {key: raw.get(key, text.get(key)) for key in KEYS if key in raw or key in text}, ""
+    found = {key: raw.get(key, text.get(key)) for key in KEYS if key in raw or key in text}
+    try:
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    except ValueError:  # Ansible takes no result with it
+        return {}, "has half of a pair of surrogates, which is no character"
+    return found, ""
 
 
 def fingerprint(path, names, every_byte):

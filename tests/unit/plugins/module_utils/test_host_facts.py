@@ -126,6 +126,15 @@ def test_names_of_a_model_that_are_no_utf_8_are_judged_as_well(tmp_path):
     json.dumps(found, ensure_ascii=False).encode("utf-8")
 
 
+def test_a_configuration_with_half_a_character_is_named(tmp_path):
+    (tmp_path / "config.json").write_text('{"architectures": ["\\ud800"], "head_dim": 1}')
+    found = model_facts(str(tmp_path))
+    assert found["config"] == {} and "no character" in found["config_error"]
+    (tmp_path / "config.json").write_text('{"architectures": ["\\ud83d\\ude00"], "_name": "\\ud800"}')
+    found = model_facts(str(tmp_path))
+    assert found["config"] == {"architectures": ["\U0001f600"]} and found["config_error"] == ""
+
+
 def test_a_missing_model_is_an_answer():
     assert model_facts("/nowhere/at/all")["exists"] is False
 
