@@ -18,6 +18,7 @@ import pytest
 from ansible_collections.ascend.inference.tests.unit.digests import digest
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import (
     APART,
+    COMMON,
     DECODE,
     FAMILIES,
     IMAGE,
@@ -1112,6 +1113,364 @@ ROWS = (
             ("p2p", {f"additional-config.{RECOMPUTE}": True}, {}),
         )
     ),
+    # connectors: which of the deployment and of the pools is named, how they are combined, and where they are known
+    Row("p2p", {f"{P}.kv_transfer": "mooncake+stor", f"{D}.kv_transfer": "none+mooncake"}),
+    Row("p2p", {"inference_kv_transfer": "mooncake+mooncake"}),
+    Row("both", {"inference_kv_transfer": "mooncake+store+store"}),
+    Row("both", {"inference_kv_transfer": "store+none"}),
+    Row("both", {"inference_kv_transfer": "mooncake+mooncake_layerwise+store"}),
+    Row("pooled", {"inference_kv_transfer": "mooncake+store"}),
+    Row("pooled", {"inference_kv_transfer": "none", f"{C}.kv_transfer": "mooncake_layerwise"}),
+    Row("cpu", {"inference_kv_transfer": "mooncake+stor", f"{P}.kv_transfer": "mooncake_hybrid+offloading"}),
+    Row("cpu", {f"{D}.kv_transfer": "none"}),
+    Row("p2p", {f"{P}.kv": {"kv_connector": None}, f"{D}.kv.kv_connector": "MooncakeConnectorV2"}),
+    Row(
+        "both",
+        {
+            f"{P}.args.kv-transfer-config": {
+                "kv_connector": "MultiConnector",
+                "kv_role": "kv_producer",
+                "kv_connector_extra_config": {
+                    "connectors": [
+                        {"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"},
+                        {"kv_connector": "MooncakeConnectorV2", "kv_role": "kv_both", "engine_id": "7"},
+                        "MooncakeConnectorV1",
+                    ]
+                },
+            }
+        },
+    ),
+    Row("cpu", {f"{P}.kv": {"kv_connector": "MooncakeConnector", "kv_connector_module_path": "x.y"}}),
+    Row("p2p", {f"{P}.kv": {"kv_connector": "OwnConnector", "kv_connector_module_path": "x.y", "kv_role": "kv_both"}}),
+    Row("both", {f"{P}.kv.store.kv_role": "kv_both"}),
+    Row("both", {f"{P}.kv.mooncake.kv_role": "kv_both"}),
+    Row("pooled", {f"{C}.kv.kv_role": "kv_producer"}),
+    Row("p2p", {f"{P}.kv.kv_role": None, f"{D}.kv.kv_role": "kv_both"}),
+    # each key of the connector's configuration, with the right kind of value and with another one
+    Row("p2p", {f"{P}.kv": {"kv_buffer_device": "npu", "kv_buffer_size": "1e9", "kv_rank": 0, "kv_parallel_size": 2}}),
+    Row(
+        "p2p",
+        {
+            f"{P}.kv": {
+                "kv_buffer_device": "gpu",
+                "kv_buffer_size": "1GB",
+                "kv_rank": -1,
+                "kv_parallel_size": 1.5,
+                "enable_permute_local_kv": "yes",
+            }
+        },
+    ),
+    Row(
+        "p2p",
+        {
+            f"{P}.kv": {
+                "kv_ip": "10.1.0.1",
+                "kv_connector_module_path": "x.y",
+                "enable_permute_local_kv": "False",
+                "kv_load_failure_policy": "fail",
+                "kv_iq": "x",
+            }
+        },
+    ),
+    Row("p2p", {f"{P}.kv.kv_load_failure_policy": "recompute", f"{D}.kv.kv_load_failure_policy": "fail"}),
+    Row("both", {f"{D}.kv.mooncake.kv_load_failure_policy": "fail", f"{P}.kv.store.kv_load_failure_policy": "retry"}),
+    Row(
+        "newest",
+        {
+            "inference_kv_transfer": "mooncake_hybrid",
+            f"{P}.kv.kv_load_failure_policy": "fail",
+            f"{D}.kv.kv_load_failure_policy": "recompute",
+        },
+    ),
+    Row("cpu", {f"{D}.kv.kv_load_failure_policy": "recompute"}),
+    # engine ids: of one instance, of two pools, in pods
+    Row("p2p", {f"{P}.kv.engine_id": "7", f"{D}.kv.engine_id": "7"}),
+    Row("p2p", {f"{P}.kv.engine_id": "7", f"{D}.kv.engine_id": "8"}),
+    Row("both", {f"{D}.kv.mooncake.engine_id": "7"}),
+    Row("p2p", {f"{P}.kv.engine_id": "$(POD_NAME)"}),
+    Row("kubernetes", {f"{P}.kv.engine_id": "$(POD_NAME)", f"{D}.kv.engine_id": "of-all"}),
+    # sizes of the pools, as a connector repeats them
+    Row(
+        "p2p",
+        {
+            f"{P}.kv.kv_connector_extra_config": {
+                "prefill": {"dp_size": "2", "tp_size": 4, "pp_size": 2},
+                "decode": {"dp_size": 16, "tp_size": "1", "pp_size": 1, "own": 3},
+            }
+        },
+    ),
+    Row("p2p", {f"{P}.kv.kv_connector_extra_config.prefill": 2}),
+    Row("pooled", {f"{C}.kv.kv_connector_extra_config": {"prefill": {"tp_size": 9}, "decode": {"tp_size": 9}}}),
+    # the port of a connector: on each host of an instance the same, which is the planned one
+    Row("p2p", {f"{P}.kv.kv_port": "first", f"{D}.kv.kv_port": 30001}),
+    Row("p2p", {f"{D}.kv.kv_port": 30000}),
+    Row("p2p", {f"{D}.kv.kv_port": 30016}),
+    Row("p2p", {f"{D}.kv.kv_port": 30015}),
+    Row("cpu", {f"{D}.kv.kv_port": "first"}),
+    # connectors inside MultiConnector
+    Row("both", {f"{P}.kv_transfer": "store+mooncake", f"{P}.kv.store.kv_role": "kv_both"}),
+    Row("both", {f"{D}.kv_transfer": "store+mooncake", f"{D}.kv.kv_connector_extra_config": {"x": 1}}),
+    Row("p2p", {f"{P}.kv": {"kv_connector": "MultiConnector", "kv_connector_extra_config": {"connectors": "x"}}}),
+    Row(
+        "p2p",
+        {
+            f"{P}.args.kv-transfer-config": {
+                "kv_connector": "MultiConnector",
+                "kv_role": "kv_producer",
+                "kv_connector_extra_config": {
+                    "connectors": [{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}]
+                },
+            }
+        },
+    ),
+    # what transfers without it nothing in some releases
+    Row("p2p-0.11", {f"{P}.kv.mooncake.use_ascend_direct": True}),
+    Row("p2p-0.11", {f"{P}.kv.mooncake.use_ascend_direct": "true", f"{D}.kv.mooncake.use_ascend_direct": None}),
+    Row("p2p", {f"{P}.kv.mooncake.use_ascend_direct": False}),
+    # layer by layer
+    Row("both", {**MEMCACHE, f"{P}.kv.store.use_layerwise": True, f"{D}.kv.store.use_layerwise": True}),
+    Row("both", {f"{D}.kv.store.use_layerwise": True, f"{P}.kv.store.use_layerwise": "true"}),
+    Row("p2p", {f"{D}.kv.kv_port": 24600, f"{D}.hosts.node4.args.seed": 1024}),
+    Row("p2p", {f"{D}.kv.kv_port": 24616, f"{D}.hosts.node4.args.seed": 1024}),
+    # names of options: abbreviated, short, of other releases, without a --no- form
+    Row(
+        "p2p", {f"{D}.args": {**DECODE["args"], "max-num-s": 1, "max-num": 1, "tp": 1, "made-up": 1, "max-num-seq": 1}}
+    ),
+    Row("p2p", {f"{D}.args": {**DECODE["args"], "max": 1, "disable-log-requests": True, "no-made-up": True}}),
+    Row(
+        "newest",
+        {
+            "inference_release": "main",
+            "inference_args": {**COMMON, "disable-log-requests": True},
+        },
+    ),
+    Row("newest", {"inference_release": "main", f"{D}.args": {**DECODE["args"], "grpc-port": 1}}),
+    Row("p2p-0.11", {f"{D}.args.shutdown-timeout": 10, f"{D}.args.disable-log-requests": False}),
+    Row("p2p", {f"{D}.args": {**DECODE["args"], "max-num-seqs": False, "no-max-model-len": True}}),
+    Row("p2p", {f"{P}.args": {**PREFILL["args"], "no-enforce-eager": True}}),
+    Row("p2p", {f"{P}.args": {**PREFILL["args"], "enforce_eager": True, "max_num_seqs": 8}}),
+    Row(
+        "p2p", {f"{P}.args": {**PREFILL["args"], "compilation-config": {}, "compilation-config.cudagraph_mode": "FULL"}}
+    ),
+    Row("p2p", {f"{P}.args.no-enforce-eager": True, f"{P}.args.enforce-eager": None}),
+    # values of options: of each kind, none, one too many
+    Row(
+        "p2p",
+        {
+            f"{D}.args": {
+                **DECODE["args"],
+                "max-num-seqs": "28.0",
+                "max-model-len": "32kk",
+                "gpu-memory-utilization": "90%",
+                "enforce-eager": "true",
+                "block-size": [128, 64],
+                "served-model-name": [],
+                "seed": "1e3",
+            }
+        },
+    ),
+    Row(
+        "p2p",
+        {
+            "inference_args": {**COMMON, "max-model-len": "auto"},
+            f"{D}.args": {**DECODE["args"], "max-num-seqs": "+28", "gpu-memory-utilization": ".9", "seed": "None"},
+        },
+    ),
+    Row("p2p", {f"{D}.args.max-num-batched-tokens": "1k", f"{D}.args.max-num-seqs": "None"}),
+    Row("p2p", {f"{D}.args": {**DECODE["args"], "max-num-batched-tokens": True, "uvicorn-log-level": True}}),
+    Row("p2p", {f"{D}.args.uvicorn-log-level": "inf", f"{D}.args.tokenizer-mode": ["auto", "slow"]}),
+    Row("p2p", {f"{D}.args.uvicorn-log-level": "error"}),
+    # JSON options: each of them, and those that took text before
+    Row(
+        "p2p",
+        {
+            f"{P}.args": {
+                **PREFILL["args"],
+                **dict.fromkeys(
+                    (
+                        "additional-config",
+                        "hf-overrides",
+                        "ec-transfer-config",
+                        "speculative-config",
+                        "compilation-config",
+                        "override-generation-config",
+                        "mm-processor-kwargs",
+                        "limit-mm-per-prompt",
+                        "kv-events-config",
+                        "profiler-config",
+                        "default-chat-template-kwargs",
+                    ),
+                    "no json",
+                ),
+            }
+        },
+    ),
+    Row(
+        "p2p",
+        {f"{P}.args": {**PREFILL["args"], "hf-overrides": [1], "speculative-config": "[1]", "profiler-config": "3"}},
+    ),
+    Row("p2p-0.11", {f"{P}.args.compilation-config": "3", f"{P}.args.limit-mm-per-prompt": "image=2"}),
+    Row("p2p-0.13", {f"{P}.args.compilation-config": "3", f"{P}.args.limit-mm-per-prompt": "image=2"}),
+    Row("llmdatadist", {f"{P}.args.limit-mm-per-prompt": "image=2", f"{P}.args.hf-overrides": "x"}),
+    Row("p2p", {f"{P}.args.hf-overrides": '{"a": 1, "b": 2, "a": 3}'}),
+    Row("p2p", {f"{P}.args.limit-mm-per-prompt": " {'image': 1}"}),
+    Row("p2p", {f"{P}.args.hf-overrides": '{"a": {"b": 2, "b": 3}}'}),
+    Row("p2p", {f"{P}.args.chat-template": "{{ x }}", f"{D}.args.chat-template": "{x"}),
+    Row("p2p", {f"{P}.args.served-model-name": "{x", f"{D}.args.served-model-name": "{% x %}"}),
+    Row("p2p", {f"{P}.args.lora-modules": ["{% x %}", "{# x #}", "[x"], f"{P}.args.enable-lora": True}),
+    # fragments of shell scripts
+    Row("p2p", {f"{D}.args.download-dir": "/models/a \\", f"{P}.args.download-dir": "/models/a --seed 1"}),
+    Row("p2p", {f"{D}.args.download-dir": "'/models/a", f"{P}.args.download-dir": "'/models/a'"}),
+    Row("p2p", {f"{D}.args.download-dir": '/models/"a', f"{P}.args.download-dir": "/models/a -- b"}),
+    Row("p2p", {f"{D}.args.download-dir": "/models/$NAME", f"{P}.args.download-dir": "/models/`name`"}),
+    Row("p2p", {f"{D}.args.download-dir": "/models/$1", f"{P}.args.download-dir": "/models/${NAME}"}),
+    Row("p2p", {f"{D}.args.hf-overrides": {"a": "$(b)"}, f"{P}.args.download-dir": "/models/$(name)"}),
+    Row("kubernetes", {f"{D}.args.download-dir": "/models/$(NAME)", f"{P}.args.download-dir": "/models/a \\"}),
+    Row("p2p", {f"{D}.args": {**DECODE["args"], "seed 1": True, "a=b": 1}}),
+    # options that contradict the plan: each that is derived
+    Row(
+        "p2p",
+        {
+            f"{D}.args": {
+                **DECODE["args"],
+                "tensor-parallel-size": 2,
+                "pipeline-parallel-size": 2,
+                "prefill-context-parallel-size": 2,
+                "decode-context-parallel-size": 2,
+                "data-parallel-size": 16,
+                "data-parallel-size-local": 8,
+                "data-parallel-address": "10.1.0.4",
+                "data-parallel-rpc-port": 13000,
+                "port": 8000,
+            }
+        },
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.args": {
+                **DECODE["args"],
+                "tensor-parallel-size": 1,
+                "pipeline-parallel-size": "1",
+                "data-parallel-size": 32,
+                "data-parallel-size-local": 16,
+                "data-parallel-address": "10.1.0.3",
+                "port": None,
+            }
+        },
+    ),
+    Row("p2p", {f"{D}.hosts.node4.args.port": 7100, f"{P}.args.port": 7101}),
+    Row("p2p", {f"{D}.hosts.node4.args": {"data-parallel-start-rank": 8, "headless": False}}),
+    Row("p2p", {f"{D}.hosts.node4.args": {"data-parallel-start-rank": 16, "headless": True}}),
+    # files of options, secrets, addresses of the API
+    Row("p2p", {f"{D}.args.config": "/etc/vllm.yaml"}),
+    Row("p2p", {f"{D}.args.config": ["/etc/a.yaml", "/etc/b.yaml"]}),
+    Row("p2p", {f"{D}.args": {**DECODE["args"], "api-key": "one", "hf-token": "two", "ssl-keyfile-password": "three"}}),
+    Row("p2p", {f"{D}.args.host": "10.1.0.4", f"{P}.args.host": "::"}),
+    Row("p2p", {f"{D}.args.host": "10.1.0.3", f"{P}.args.host": "127.0.0.1"}),
+    Row("cpu", {f"{D}.args.host": "0.0.0.0"}),
+    # inside of JSON options: each kind of value
+    Row(
+        "p2p",
+        {
+            f"{D}.args.compilation-config": {
+                "cudagraph_capture_sizes": [1, True],
+                "max_cudagraph_capture_size": "many",
+                "pass_config": {"fuse_norm_quan": True, "fuse_norm_quant": "maybe"},
+                "cudagraph_mode": "full",
+                "mode": None,
+                "cache_dir": 3,
+                "backend": "",
+            }
+        },
+    ),
+    Row(
+        "p2p",
+        {
+            f"{D}.args.compilation-config": {
+                "cudagraph_capture_sizes": [1, 2],
+                "max_cudagraph_capture_size": "8.0",
+                "pass_config": {"fuse_norm_quant": "Off"},
+                "cudagraph_mode": ["FULL"],
+                "cache_dir": "/x",
+            }
+        },
+    ),
+    Row("p2p", {f"{D}.args.compilation-config": {"max_cudagraph_capture_size": True, "cudagraph_capture_sizes": 8}}),
+    Row("p2p", {f"{D}.args.compilation-config": {"cudagraph_capture_sizes": [2, 1, 0, -1]}}),
+    Row("p2p", {f"{D}.args.compilation-config": {"cudagraph_capture_sizes": [1]}}),
+    Row(
+        "p2p",
+        {
+            "inference_args.speculative-config": {
+                "method": "mtp",
+                "num_speculative_tokens": 1,
+                "draft_sample_method": "x",
+            }
+        },
+    ),
+    Row(
+        "p2p",
+        {
+            "inference_args.speculative-config.method": "",
+            "inference_args.speculative-config.num_speculative_tokens": "1",
+        },
+    ),
+    Row("p2p-0.13", {"inference_args.speculative-config": {"method": "mtp", "num_speculative_token": 1}}),
+    Row("p2p", {f"{D}.args.kv-events-config": {"enable_kv_cache_events": "x", "buffer_steps": "1.5", "topics": ""}}),
+    Row(
+        "p2p", {f"{D}.args.structured-outputs-config.backend": "xgramar", f"{D}.args.structured-outputs-config.back": 1}
+    ),
+    Row("p2p", {f"{D}.args.compilation-config.pass_config.fuse_norm_quant": "maybe"}),
+    *(
+        Row("newest", {f"{D}.args.attention-config.indexer_kv_dtype": name})
+        for name in ("int8", "int4", "bfloat16", "int16")
+    ),
+    # names that vLLM looks up: each kind
+    Row(
+        "p2p",
+        {
+            f"{D}.args": {
+                **DECODE["args"],
+                **dict.fromkeys(
+                    (
+                        "all2all-backend",
+                        "config-format",
+                        "data-parallel-backend",
+                        "distributed-executor-backend",
+                        "kv-cache-dtype",
+                        "load-format",
+                        "quantization",
+                        "reasoning-parser",
+                        "tokenizer-mode",
+                        "tool-call-parser",
+                    ),
+                    "no_such",
+                ),
+            }
+        },
+    ),
+    *(
+        Row("p2p", {f"{D}.args.{flag}": name})
+        for flag, name in (
+            ("quantization", "compressed-tensors"),
+            ("quantization", "deepseek_v4_fp8"),
+            ("quantization", "fp8"),
+            ("quantization", "modelopt_mxfp8"),
+            ("quantization", "mxfp8"),
+            ("load-format", "rfork"),
+            ("kv-cache-dtype", "int8"),
+            ("kv-cache-dtype", "int4"),
+            ("kv-cache-dtype", "bfloat16"),
+            ("kv-cache-dtype", "float16"),
+            ("tool-call-parser", "own.Parser"),
+            ("distributed-executor-backend", "my.Executor"),
+            ("tool-call-parser", "$PARSER"),
+            ("tool-call-parser", "hermes -x"),
+        )
+    ),
+    Row("p2p", {f"{D}.args.tool-call-parser": "own", f"{D}.args.tool-parser-plugin": "/opt/own.py"}),
+    Row("p2p", {f"{D}.args.reasoning-parser": "own", f"{D}.args.tool-parser-plugin": "/opt/own.py"}),
     # sizes of the allocator
     *(
         Row("p2p", {"inference_env.PYTORCH_NPU_ALLOC_CONF": text})

@@ -1,0 +1,98 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A finding names the value that was meant: the nearest one that is known, the long name of an option, or what there is to choose from."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import C, D, P
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
+
+HINTS = (
+    ("p2p", {"inference_kv_transfer": "moncake"}, "TRANSFER-UNKNOWN", "Did you mean 'mooncake'? Use one of"),
+    ("p2p", {f"{P}.kv_transfer": "none+mooncake"}, "TRANSFER-TWO", "Write the connector alone, or none. Keep one"),
+    ("p2p", {"inference_kv_transfer": "mooncake+mooncake_hybrid"}, "TRANSFER-TWO", "Keep one of them."),
+    (
+        "p2p",
+        {f"{D}.kv.kv_connector": "MooncakeConectorV1"},
+        "CONNECTOR-RELEASE",
+        "Did you mean 'MooncakeConnectorV1'? I",
+    ),
+    ("p2p", {f"{D}.kv.kv_connector": "Own"}, "CONNECTOR-RELEASE", "Its connectors: "),
+    ("p2p", {f"{D}.kv.kv_connector": "MooncakeConnector"}, "CONNECTOR-RELEASE", "Choose another"),
+    ("p2p", {f"{D}.kv.kv_rolle": "x"}, "KV-KEY", "Did you mean 'kv_role'?"),
+    ("p2p", {f"{D}.kv.mooncake.lookup_rpc_prt": 5}, "KV-EXTRA", "Did you mean 'lookup_rpc_port'?"),
+    (
+        "newest",
+        {"inference_kv_transfer": "mooncake_hybrid", f"{D}.kv.kv_load_failure_policy": "recompute"},
+        "KV-POLICY",
+        "Set it to fail. ",
+    ),
+    ("p2p", {f"{D}.args.tp": 1}, "FLAG-UNKNOWN", "Write tensor-parallel-size. "),
+    ("p2p", {f"{D}.args.max-num-s": 1}, "FLAG-UNKNOWN", "Write it in full: max-num-seqs."),
+    (
+        "p2p",
+        {f"{D}.args.max": 1},
+        "FLAG-UNKNOWN",
+        "Write it in full: max-cpu-loras, max-cudagraph-capture-size, max-log-len, max-logprobs. ",
+    ),
+    ("p2p", {f"{D}.args.max-num-sequ": 1}, "FLAG-UNKNOWN", "Did you mean 'max-num-seqs'?"),
+    ("p2p", {f"{D}.args.uvicorn-log-level": "inf"}, "FLAG-CHOICE", "Did you mean 'info'?"),
+    ("p2p", {f"{D}.args.compilation-config.cudagraph_mod": "FULL"}, "JSON-KEY", "Did you mean 'cudagraph_mode'?"),
+    ("p2p", {f"{D}.args.compilation-config.cudagraph_mode": "FUL"}, "JSON-VALUE", "Did you mean 'FULL'?"),
+    ("p2p", {f"{D}.args.load-format": "safetensor"}, "FLAG-REGISTERED", "Did you mean 'safetensors'?"),
+    ("p2p", {f"{D}.args.distributed-executor-backend": "mpi"}, "FLAG-REGISTERED", "Did you mean 'mp'?"),
+    ("pooled", {f"{C}.args.all2all-backend": "zzz"}, "FLAG-REGISTERED", "It has "),
+)
+
+
+@pytest.mark.parametrize(("family", "changes", "rule", "begin"), HINTS, ids=lambda item: str(item)[:60])
+def test_the_fix_begins_with_what_was_meant(family, changes, rule, begin):
+    fixes = [item["fix"] for item in judged(family, changes) if item["id"] == rule]
+    assert fixes and all(fix.startswith(begin) for fix in fixes), fixes
+
+
+def test_of_many_names_twelve_are_listed():
+    (found,) = [
+        item for item in judged("p2p", {f"{D}.args.tool-call-parser": "zzz"}) if item["id"] == "FLAG-REGISTERED"
+    ]
+    names = found["fix"].partition(" and more. ")[0].removeprefix("It has ").split(", ")
+    assert len(names) == 12 and names == sorted(names)
+
+
+def test_of_few_names_all_are_listed():
+    (found,) = [
+        item for item in judged("p2p", {f"{D}.args.data-parallel-backend": "zzz"}) if item["id"] == "FLAG-REGISTERED"
+    ]
+    assert found["fix"].startswith("It has ") and " and more" not in found["fix"]
+
+
+# What some release of vLLM-Ascend reads from kv_connector_extra_config, without those whose wrong name is nearer to another one.
+EXTRA = (
+    *("connectors", "consumer_is_to_load", "consumer_is_to_put", "discard_partial_chunks", "transfer_backend"),
+    *("d2rh_host_cache_hash_source", "d2rh_log_full_block_map", "d2rh_scheduler_ready_port", "d2rh_transfer_workers"),
+    *("d2rh_zmq_port", "enable_offload_prefix_caching", "h2d_stagger_us", "layerwise_max_transfer_blocks"),
+    *(
+        "layerwise_max_transfer_bytes",
+        "layerwise_prefetch_layers",
+        "load_async",
+        "lookup_rpc_port",
+        "mooncake_rpc_port",
+    ),
+    *("memcache_dp_init_barrier", "offload_host_memory_ratio", "prefill_pp_layer_partition", "prefill_pp_size"),
+    *("qos_priority", "recv_buffer_tokens", "register_buffer", "tls_config", "use_ascend_direct", "use_layerwise"),
+    *("num_cpu_blocks", "block_size", "spec_name", "cpu_bytes_to_use", "swap_in_threshold", "backend", "prefill"),
+)
+
+
+def test_each_setting_of_a_connector_is_meant_by_a_name_that_is_almost_its_own():
+    changes = {f"{P}.kv.kv_connector_extra_config": {f"{name}s": 1 for name in EXTRA}}
+    found = [item for item in judged("p2p", changes) if item["id"] == "KV-EXTRA"]
+    hints = {item["path"].rpartition(".")[2]: item["fix"] for item in found}
+    assert hints == {f"{name}s": f"Did you mean '{name}'? Correct the name." for name in EXTRA}
+
+
+def test_no_setting_that_a_connector_reads_is_taken_for_another_one():
+    changes = {f"{P}.kv.kv_connector_extra_config": dict.fromkeys(EXTRA, 1)}
+    assert [item for item in judged("p2p", changes) if item["id"] == "KV-EXTRA"] == []
