@@ -141,10 +141,12 @@ def transfer_colocated(case: Case) -> t.Iterator[Finding]:
     pools = case.context.description.pools
     if not pools.colocated or pools.prefill:
         return
+    own = pools.colocated.kv_transfer
+    path = "inference_pools.colocated.kv_transfer" if own else "inference_kv_transfer"
     for part in case.context.transfer_of(pools.colocated):
         if part in P2P:
             problem = f"{part} connects prefill with decode, but this pool is colocated"
-            yield Finding.at("inference_kv_transfer", case.context.description.kv_transfer, problem)
+            yield Finding.at(path, own or case.context.description.kv_transfer, problem)
 
 
 @RULES.rule(
@@ -168,7 +170,7 @@ def connector_release(case: Case) -> t.Iterator[Finding]:
             if name == "MooncakeConnector" and case.npu:
                 problem = "MooncakeConnector is vLLM's connector for CUDA; vLLM-Ascend's is MooncakeConnectorV1"
                 hint = ""
-            own = view.kv_path("kv_connector") if index == 0 or view.user_value(KV) else "inference_kv_transfer"
+            own = view.kv_path("kv_connector") if index == 0 or view.user_value(KV) else view.transfer_path
             yield Finding.at(own, name, problem, hint)
 
 
@@ -407,7 +409,7 @@ def multi_order(case: Case) -> t.Iterator[Finding]:
         stores = [index for index, name in enumerate(names) if "Store" in name]
         if names and stores and stores[0] == 0 and len(names) > 1:
             own = view.user_value(KV) is not None or "kv_connector_extra_config" in view.instance.pool.kv
-            path = view.kv_path("kv_connector_extra_config", "connectors") if own else "inference_kv_transfer"
+            path = view.kv_path("kv_connector_extra_config", "connectors") if own else view.transfer_path
             yield Finding.at(path, ", ".join(names), f"{names[0]} is listed before {names[1]}")
 
 

@@ -208,7 +208,13 @@ class EngineView:
                 return ".".join((f"{self.pool_path}.kv.{key}", *below))
         if keys and keys[0] in settings:
             return ".".join((f"{self.pool_path}.kv", *keys))
-        return f"{self.pool_path}.kv" if settings else "inference_kv_transfer"
+        return f"{self.pool_path}.kv" if settings else self.transfer_path
+
+    @property
+    def transfer_path(self) -> str:
+        """The variable that names the connectors of the engine's pool."""
+        own = getattr(self.instance.pool, "kv_transfer", "")
+        return f"{self.pool_path}.kv_transfer" if own else "inference_kv_transfer"
 
     def sets_kv(self) -> bool:
         """Whether the user wrote any of the connector's configuration."""
