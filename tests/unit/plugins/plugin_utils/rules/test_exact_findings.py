@@ -1471,6 +1471,73 @@ ROWS = (
     ),
     Row("p2p", {f"{D}.args.tool-call-parser": "own", f"{D}.args.tool-parser-plugin": "/opt/own.py"}),
     Row("p2p", {f"{D}.args.reasoning-parser": "own", f"{D}.args.tool-parser-plugin": "/opt/own.py"}),
+    # pods: settings of single instances, of Kthena, of its router and of its autoscaling
+    Row(
+        "kubernetes",
+        {
+            f"{D}.ports": {
+                "api": [7300, 7301],
+                "kv": [31000, 31100],
+                "dp_rpc": [10600, 10700],
+                "hccl": [40000, 41000],
+                "bootstrap": [9000, 9001],
+                "llmdatadist": [5600, 5601],
+            },
+            f"{P}.load_balancing": "external",
+            f"{P}.hosts": {"b": {}, "a": {}},
+        },
+    ),
+    Row("kubernetes", {f"{D}.ports.api": 7300, f"{P}.load_balancing": "external", f"{P}.data_parallel_size": 1}),
+    Row(
+        "kubernetes",
+        {
+            "inference_kubernetes": {
+                "namespace": "serving",
+                "workload": "native",
+                "groups": 2,
+                "serving": {"x": 1},
+                "recovery_policy": "ServingGroupRecreate",
+                "rollout": "RoleRollingUpdate",
+                "partition": 1,
+                "autoscaling": {"roles": {"decode": {"max": 1}}},
+                "router": {"mode": "kthena_router"},
+            },
+            f"{P}.instances": 2,
+            f"{D}.instances": 2,
+        },
+    ),
+    Row("kubernetes", {"inference_kubernetes.workload": "native"}),
+    Row(
+        "kubernetes",
+        {
+            "inference_kubernetes": {
+                "namespace": "serving",
+                "kthena_version": "v0.4.0",
+                "autoscaling": {"roles": {"decode": {"max": 1}, "prefill": {"max": 2}, "decod": {"max": 1}}},
+            }
+        },
+    ),
+    Row(
+        "kubernetes",
+        {
+            "inference_kubernetes.autoscaling.roles": {"decode": {"max": 1}, "prefill": {"max": 1}},
+            "inference_kubernetes.groups": 2,
+            f"{P}.instances": 2,
+            f"{D}.instances": 4,
+        },
+    ),
+    *(
+        Row("kubernetes", {"inference_kubernetes.router": {"mode": mode, "timeout": timeout}, **more})
+        for mode, timeout, more in (
+            ("kthena_router", "1m30s", {}),
+            ("kthena_router", "300", {f"{P}.ports.api": 7300, f"{D}.ports.api": 7300}),
+            ("kthena_router", "1.5h", {"inference_kv_transfer": "mooncake_layerwise"}),
+            ("deployment", "300", {"inference_kv_transfer": "mooncake_layerwise"}),
+        )
+    ),
+    Row("kubernetes", {"inference_interface": "", "inference_kubernetes.host_network": True}),
+    Row("kubernetes", {"inference_interface": "", "inference_kubernetes.host_network": False}),
+    Row("kubernetes", {"inference_kubernetes.pods": {"prefil": {}, "colocated": {}}}),
     # sizes of the allocator
     *(
         Row("p2p", {"inference_env.PYTORCH_NPU_ALLOC_CONF": text})
