@@ -32,7 +32,7 @@ def model_access(case: Observed) -> t.Iterator[Finding]:
             problem = f"not tested whether {_user(found)} can read the model: only root can become another user"
             yield Finding.at(place(host), "", problem, "Run the check with --become.", "remark")
             continue
-        problems = found["models"].get(case.plan["model"]["path"]) or []
+        problems = found["models"].get(case.plan["model"]["path"])
         if problems and any(service["health"] is not None for service in case.services(host["name"])):
             yield Finding.at(place(host), problems[0], f"{_user(found)} cannot read {'; '.join(problems)}")
 
@@ -48,7 +48,7 @@ def root_access(case: Observed) -> t.Iterator[Finding]:
     Its programs, files and logs are there: nothing can be installed, or services do not start.
     """
     for host, found in _access(case):
-        problems = (found.get("roots") or {}).get(case.plan["root"]) or []
+        problems = (found.get("roots") or {}).get(case.plan["root"])
         if problems:
             needs = "enter" if found.get("user") else "write to"
             problem = f"{_user(found)} cannot {needs} {problems[0]}; {case.plan['root']} is the deployment's root"

@@ -33,7 +33,7 @@ def planned_pairs(plan: Record, mode: str = "plan", left_out: t.Collection[str] 
     pairs = {pair for pair in _rings(instances) if _between_hosts(pair)}
     wanted = len(pairs)
     if mode == "full":
-        devices = sorted({device for ranks in instances.values() for device in ranks})
+        devices = {device for ranks in instances.values() for device in ranks}
         pairs = {pair for first in devices for second in devices if _between_hosts(pair := (first, second))}
         wanted = len(pairs)
     elif mode == "plan":
