@@ -96,7 +96,7 @@ def _uses(plan: Record, users: _Users) -> t.Iterator[tuple[Target, set[str]]]:
     for service in plan["services"]:
         for port in service["ports"]:
             sources = _sources(service, port, users) if _reachable(service, addresses) else set()
-            for number in sorted({port["first"], port["first"] + port["count"] - 1}) if sources else []:
+            for number in sorted({port["first"], port["first"] + port["count"] - 1}):
                 purpose = f"{service['name']} {port['name']}"
                 yield (
                     Target(service["host"], service["address"], number, purpose, port["name"], port["protocol"]),
@@ -104,9 +104,9 @@ def _uses(plan: Record, users: _Users) -> t.Iterator[tuple[Target, set[str]]]:
                 )
     sides = {kind: users.of(kind) for kind in OPPOSITE}
     for host in plan["hosts"]:
-        sources = set().union(*(sides[OPPOSITE[kind]] for kind in sides if host["name"] in sides[kind]), set())
+        sources = set().union(*(sides[OPPOSITE[kind]] for kind in sides if host["name"] in sides[kind]))
         for row in host["firewall"]:
-            if row["for"] in TRANSFER_POOLS and sources:
+            if row["for"] in TRANSFER_POOLS:
                 for number in sorted({int(text) for text in row["ports"].split("-")}):
                     yield Target(host["name"], host["address"], number, row["for"], row["for"]), sources
 
@@ -169,7 +169,7 @@ def port_probes(
     addresses = {host["name"]: host["address"] for host in plan["hosts"]}
     probes: dict[str, dict[str, t.Any]] = {name: {"listen": set(), "peers": {}} for name in taken}
     clients = entry(plan)
-    if clients and clients.host in taken:
+    if clients:
         probes["localhost"] = {"listen": set(), "peers": {}}
         wanted = {**wanted, "localhost": {clients.host: [clients]}}
     for source, targets in wanted.items():
@@ -187,7 +187,7 @@ def port_probes(
     return {
         name: {"address": addresses.get(name, ""), "sources": sorted(sources.get(name, ())), **_options(probe)}
         for name, probe in probes.items()
-        if probe["listen"] or probe["peers"]
+        if probe["peers"]
     }
 
 
