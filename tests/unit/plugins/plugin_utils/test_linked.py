@@ -72,9 +72,18 @@ def test_the_processes_of_an_instance_are_restarted_together():
     assert linked(found, ["decode-1"]) == ["decode-1"]
 
 
+def test_what_is_no_engine_is_restarted_alone():
+    found = plan("kv")
+    found["services"].append({"name": "frontend", "kind": "frontend", "host": "h1", "instance": 0})
+    for name in ("router", "frontend"):
+        assert linked(found, [name]) == [name]
+    assert linked(found, ["frontend", "router"]) == ["router", "frontend"]
+
+
 def test_a_name_that_no_service_has():
-    with pytest.raises(ValueError, match="no service is named decode-9; there are prefill-0, decode-0, router"):
-        linked(plan(), ["decode-9", "router"])
+    text = "^no service is named a, decode-9; there are prefill-0, decode-0, router. Fix: correct inference_services.$"
+    with pytest.raises(ValueError, match=text):
+        linked(plan(), ["decode-9", "router", "a"])
 
 
 def unit(name, version, connector="llmdatadist"):

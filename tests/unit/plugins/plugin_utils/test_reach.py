@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import reach
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import observed
@@ -106,3 +108,59 @@ def test_the_name_of_a_split_does_not_depend_on_the_order_of_answers():
     for order in (pairs, pairs[::-1]):
         ((name, covered, _problem),) = reach.splits(dict.fromkeys(order, {}), {pairs[2]})
         assert name == "h0, h3 | h1, h2" and covered == {pairs[2]}
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, ""), (3, "0 of 3 pairs of devices were pinged")])
+def test_the_coverage_of_pings(count, text):
+    case = types.SimpleNamespace(computed={"pings": reach.Pings({}, count)})
+    assert reach.coverage(case) == text
+
+
+def test_a_lost_answer_keeps_what_was_measured():
+    data = facts()
+    answer = data["n2"]["ping"]["matrix"]["3"]["10.8.1.13"]
+    data["n2"]["ping"]["unreachable_pairs"] = [{"device_id": 3, "address": "10.8.1.13", "reason": "lost"}]
+    found = reach.pings(observed(plan(), data, {})).answers["n2 device 3", "n1 device 3"]
+    assert found == {**answer, "reachable": False, "reason": "lost"} and found["average_ms"] is not None
+
+
+def test_a_host_whose_pings_failed_as_a_whole_is_not_said_to_miss_them():
+    data = facts()
+    data["n2"]["ping"] = {"error": "no hccn_tool"}
+    assert list(reach.not_tried(observed(plan(), data, {}))) == []
+    data["n2"]["ping"] = {}
+    (found,) = reach.not_tried(observed(plan(), data, {}))
+    assert (found.path, found.value) == ("n2", "4")
+
+
+def test_a_pair_that_is_alone_is_named_once_with_both_directions():
+    lost = {("h1 device 0", "h2 device 1"), ("h2 device 1", "h1 device 0"), ("h3 device 0", "h1 device 0")}
+    answers = {pair: {"reachable": False, "reason": "lost" if pair[0] != "h3 device 0" else None} for pair in lost}
+    ends = [f"{host} device {device}" for host in ("h1", "h2", "h3") for device in (0, 1)]
+    answers.update({(one, two): {"reachable": True} for one in ends for two in ends if (one, two) not in lost})
+    found = [(item.path, item.value, item.problem) for item in reach.explain(observed(plan(), facts(), {}), answers)]
+    both = "h2 device 1 is not reachable: lost; h1 device 0 is not reachable from there either"
+    assert found == [
+        ("h1 device 0", "h2 device 1", both),
+        ("h3 device 0", "h1 device 0", "h1 device 0 is not reachable: no answer"),
+    ]
+
+
+def test_a_cause_is_told_with_its_first_pair():
+    ((path, problem),) = reached(wide_plan(), lambda source, target: target == ("h4", 2))
+    text = "no other device reaches it (20 failed; h0 device 0 to h4 device 2: lost)"
+    assert (path, problem) == ("h4 device 2", text)
+
+
+@pytest.mark.parametrize(("times", "usual"), [([1, 1, 50], 1), ([1, 1, 50, 50], 1), ([1, 50, 50], None)])
+def test_a_slow_pair_is_compared_with_the_lower_median(times, usual):
+    wanted = plan()
+    data = facts(wanted)
+    pairs = [(device, peer) for device, peers in data["n2"]["ping"]["matrix"].items() for peer in peers]
+    data["n3"]["ping"] = {"matrix": {}}
+    for (device, peer), average in zip(pairs, [*times, None, None], strict=False):
+        data["n2"]["ping"]["matrix"][device][peer]["average_ms"] = average
+    found = list(reach.slow(observed(wanted, data, {})))
+    assert len(found) == (times.count(50) if usual else 0)
+    for item in found:
+        assert item.problem == f"{item.value} responds in 50.00 ms; the median of all pairs is 1.00 ms"

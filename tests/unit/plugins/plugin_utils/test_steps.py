@@ -278,6 +278,9 @@ def test_engines_that_an_interrupted_run_left_behind_are_known():
         "http://"
     )
     assert leaving("", plan()) == [] == leaving(stored, old)
+    taken = plan(2, 2)  # another engine has its address: it has stopped
+    taken["members"]["engines"].append({**found_engine, "name": "prefill-9"})
+    assert leaving(stored, taken) == []
 
 
 def test_a_router_with_other_settings_needs_a_pause():
