@@ -42,6 +42,8 @@ def shape(wanted, *capacities, monkeypatch, engine="vllm-ascend"):
         (pool(2, 16), [8, 8, 8, 8], (0, 0, 0)),  # only one rank may span hosts
         (pool(4, 4), [8, 8, 8], (2, 1, 1)),
         (pool(4, 4), [16, 16], (1, 1, 2)),
+        (pool(4, 4), [8, 16], (2, 1, 1)),  # the smallest host counts
+        (pool(2, 8), [8, 8], (2, 1, 1)),
         (pool(6, 4), [8, 8, 8], (3, 1, 1)),
         (pool(3, 4), [8, 8, 8], (3, 1, 1)),  # two ranks fit, but three hosts share equally
         (pool(4, 4, hosts=4), [8, 8, 8, 8], (4, 1, 1)),
@@ -56,6 +58,7 @@ def test_hosts_of_an_instance_and_of_a_rank(wanted, capacities, expected, monkey
     assert (found.span, found.nodes, found.rows) == expected and found.ranks == ()
     span = expected[0]
     assert found.row_of == ({f"n{index}": index // span for index in range(len(capacities))} if span else {})
+    assert not span or {found.share(wanted, host) for host in found.members} == {wanted.devices_per_instance // span}
     assert len(found.members) == len(capacities) and found.broken is (expected[2] == 0)
 
 
@@ -69,6 +72,7 @@ def test_hosts_of_an_instance_and_of_a_rank(wanted, capacities, expected, monkey
         (pool(5, 2, instances=2), [4, 6], ()),
         (pool(5, 2), [4, 6, 1], ()),
         (pool(5, 2), [4, 4], ()),
+        (pool(5, 2, hosts=2), [4, 6], ()),
     ],
 )
 def test_hosts_of_unequal_size_share_a_single_instance(wanted, capacities, ranks, monkeypatch):
