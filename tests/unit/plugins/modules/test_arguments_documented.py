@@ -52,7 +52,7 @@ def documentation(name):
 def plain(option):
     """What is compared of an option; a value that is left out is that of Ansible."""
     usual = {"type": "str", "required": False}
-    return {name: option.get(name) or usual.get(name) for name in COMPARED}
+    return {name: option.get(name, usual.get(name)) for name in COMPARED}
 
 
 def rows(options, inner, path=""):
