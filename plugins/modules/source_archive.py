@@ -68,7 +68,8 @@ def unpack(archive, path):
     content = own_folder.begin(new)
     mask = os.umask(0o022)
     try:
-        argv = ["tar", "--no-same-owner", "--strip-components", "1", "-xzf", archive, "-C", content]
+        rights = ["--no-same-owner", "--no-same-permissions"]  # without the second, root's tar ignores the mask
+        argv = ["tar", *rights, "--strip-components", "1", "-xzf", archive, "-C", content]
         done = execute(argv, PATIENCE, environment(), merged=True)
         if done.rc or done.timed_out:
             raise UnpackError(

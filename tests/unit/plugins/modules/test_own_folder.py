@@ -10,6 +10,7 @@ import tarfile
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.files import own_folder, tree
+from ansible_collections.ascend.inference.plugins.modules import source_archive
 
 
 @pytest.fixture
@@ -107,3 +108,67 @@ def test_a_damaged_archive_leaves_nothing(tmp_path, run_module, archive):
         stream.truncate(20)
     found = run_module("source_archive", archive=archive, path=str(tmp_path / "sources/vllm"))
     assert found["failed"] and "cannot be unpacked" in found["msg"] and os.listdir(str(tmp_path / "sources")) == []
+
+
+@pytest.mark.parametrize("slashes", ["", "/", "//"])
+def test_a_slash_behind_the_folder_is_none_in_it(tmp_path, run_module, archive, slashes):
+    path = tmp_path / "sources/vllm"
+    assert run_module("source_archive", archive=archive, path=str(path) + slashes)["changed"]
+    assert os.listdir(str(path)) == ["setup.py"] and os.listdir(str(path.parent)) == ["vllm"]
+    assert not run_module("source_archive", archive=archive, path=str(path) + slashes)["changed"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_sources_are_for_all_and_the_caller_s_mask_comes_back(tmp_path, run_module, fails):
+    """A service runs them as another user; the archive's owner and its rights to write are not those of this host."""
+    place = str(tmp_path / "vllm.tar.gz")
+    with tarfile.open(place, "w:gz") as opened:
+        for name, kind, mode in (("vllm-1", tarfile.DIRTYPE, 0o777), ("vllm-1/run.sh", tarfile.REGTYPE, 0o777)):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode, entry.uid, entry.gid = kind, mode, 4321, 4321
+            opened.addfile(entry)
+    if fails:
+        open(place, "w").close()
+    before = os.umask(0o077)
+    try:
+        found = run_module("source_archive", archive=place, path=str(tmp_path / "sources/vllm"))
+        left = os.umask(0o077)
+    finally:
+        os.umask(before)
+    assert found["failed"] is fails and left == 0o077
+    if not fails:
+        status = [os.stat(str(tmp_path / "sources" / name)) for name in ("vllm", "vllm/run.sh")]
+        assert [one.st_mode & 0o777 for one in status] == [0o755, 0o755]
+        assert {(one.st_uid, one.st_gid) for one in status} == {(os.geteuid(), os.getegid())}
+
+
+@pytest.mark.parametrize(
+    ("program", "word"),
+    [
+        ("sleep 60", "cannot be unpacked: tar did not end"),
+        ("echo no space >&2; echo '\033'; exit 2", "cannot be unpacked: no space\n\\x1b. Fix: fetch it again"),
+        ("kill -9 $$", "cannot be unpacked: tar did not end"),
+        ("printf %2000d 0; exit 1", "unpacked: " + 799 * "0" + "1"),
+    ],
+    ids=["hangs", "fails", "is killed", "prints much"],
+)
+def test_a_tar_that_does_not_end_well_leaves_nothing(tmp_path, run_module, monkeypatch, archive, program, word):
+    (tmp_path / "bin").mkdir()
+    tar = tmp_path / "bin" / "tar"
+    tar.write_text("#!/bin/sh\n" + program.replace("printf %2000d 0", "printf %02000d 1") + "\n")
+    tar.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    monkeypatch.setattr(source_archive, "PATIENCE", 0.3 if "sleep" in program else 60)
+    found = run_module("source_archive", archive=archive, path=str(tmp_path / "sources/vllm"))
+    assert found["failed"] and word in found["msg"] and f"{archive} cannot be unpacked" in found["msg"]
+    assert os.listdir(str(tmp_path / "sources")) == []
+
+
+def test_a_host_without_tar_is_told_so(tmp_path, run_module, monkeypatch, archive):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = run_module("source_archive", archive=archive, path=str(tmp_path / "sources/vllm"))
+    assert found["failed"] and "tar cannot be started" in found["msg"] and os.listdir(str(tmp_path / "sources")) == []
+
+
+def test_an_hour_is_enough_for_every_archive():
+    assert source_archive.PATIENCE == 3600
