@@ -25,7 +25,7 @@ class HAProxy:
             "router": [2, READY, 100, 0],
             "router-1": [2, READY, 100, 0],
         }  # op state, admin state, weight, requests
-        self.calls, self.deaf, self.path, self.finish = [], False, path, 0
+        self.calls, self.deaf, self.path, self.finish, self.backend = [], False, path, 0, "routers"
         self.server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.server.bind(path)
         self.server.listen(8)
@@ -50,17 +50,19 @@ class HAProxy:
 
     def answer(self, command):
         words = command.split()
-        if command == "show servers state routers":
+        if command == f"show servers state {self.backend}":
             rows = [
-                f"3 routers {number} {name} 192.0.2.1 {server[0]} {server[1]} {server[2]} 100"
+                f"3 {self.backend} {number} {name} 192.0.2.1 {server[0]} {server[1]} {server[2]} 100"
                 for number, (name, server) in enumerate(self.servers.items(), 1)
             ]
             return TITLES + "\n".join(rows) + "\n\n"
         if command == "show stat":
-            rows = [f"routers,{name},0,{server[3]}," for name, server in self.servers.items()]
+            rows = [f"{self.backend},{name},0,{server[3]}," for name, server in self.servers.items()]
             for server in self.servers.values():
                 server[3] = max(0, server[3] - self.finish)
             return "# pxname,svname,qcur,scur,\n" + "\n".join(rows) + "\nclients,FRONTEND,,7,\n\n"
+        if words[0] == "show":
+            return "Can't find backend.\n\n"
         self.calls.append(command)
         if self.deaf:
             return "\n"
@@ -145,7 +147,63 @@ def test_weights(run, haproxy):
     assert run(weight=5)["after"]["router-1"]["weight"] == 5
     assert haproxy.calls == ["set server routers/router-1 weight 5"]
     assert not run(weight=5)["changed"] and not run()["changed"]
-    assert "HAProxy takes 0 to 256" in run(weight=257)["msg"]
+    assert "weight is 257, and HAProxy takes 0 to 256" in run(weight=257)["msg"]
+
+
+@pytest.mark.parametrize(("weight", "refused"), [(-1, True), (0, False), (256, False), (257, True)])
+@pytest.mark.parametrize("check", [True, False])
+def test_a_weight_that_haproxy_takes(run, haproxy, weight, refused, check):
+    found = run(weight=weight, check=check)
+    assert found["failed"] is refused and (refused or found["after"]["router-1"]["weight"] == weight)
+    assert haproxy.calls == ([] if refused or check else [f"set server routers/router-1 weight {weight}"])
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_balancer_that_restarts_finds_what_was_set_if_a_file_is_named(run, haproxy, tmp_path, given):
+    place = tmp_path / "servers.state"
+    haproxy.servers["router"][0] = 0
+    options = {"state_file": str(place)} if given else {}
+    assert run(state="drain", weight=7, allow_last=True, check=True, **options)["changed"] and not place.exists()
+    assert not run(state="drain", weight=7, allow_last=True, **options)["failed"]
+    assert place.exists() is given
+    if given:
+        rows = [f"3 routers {number} {name}" for number, name in enumerate(("router", "router-1"), 1)]
+        assert place.read_text() == (
+            TITLES + f"{rows[0]} 192.0.2.1 2 {READY} 100 100\n{rows[1]} 192.0.2.1 2 {DRAIN} 7 100\n"
+        ), "every router is healthy until a check fails"
+        assert place.stat().st_mode & 0o777 == 0o644, "the balancer's user reads it"
+
+
+def test_a_file_that_cannot_be_written_is_a_failure_with_its_name(run, tmp_path):
+    found = run(state="drain", state_file=str(tmp_path / "none" / "servers.state"))
+    assert found["failed"] and f"{tmp_path}/none/servers.state cannot be written: No such file" in found["msg"]
+
+
+def test_the_servers_are_those_of_the_named_backend(run, haproxy):
+    haproxy.backend = "others"
+    found = run(backend="others", weight=3)
+    assert found["after"]["router-1"]["weight"] == 3 and haproxy.calls == ["set server others/router-1 weight 3"]
+    assert "cannot be read" in run()["msg"], "without a name it is the backend of routers"
+
+
+def test_several_routers_are_drained_and_each_that_is_busy_is_named(run, haproxy):
+    for number, name in enumerate(("router-2", "router-1"), 3):
+        haproxy.servers[name] = [2, READY, 100, number]
+    found = run(state="drain", servers=["router-2", "router-1"], timeout=0)
+    assert found["busy"] == {"router-2": 3, "router-1": 4} and found["changed"]
+    assert [text.partition(" requests after 0 s")[0] for text in found["warnings"]] == [
+        "router-1 has 4",
+        "router-2 has 3",
+    ]
+    assert found["diff"] == {
+        "before": "router ready weight 100\nrouter-1 ready weight 100\nrouter-2 ready weight 100\n",
+        "after": "router ready weight 100\nrouter-1 drain weight 100\nrouter-2 drain weight 100\n",
+    }
+
+
+def test_what_a_balancer_says_is_shown_without_its_control_characters(run, haproxy):
+    haproxy.answer = lambda command: "\x1b[2J\n"
+    assert "\x1b" not in run()["msg"]
 
 
 def test_unknown_routers_and_a_dead_balancer(run, haproxy):
