@@ -209,3 +209,41 @@ def test_counts_of_a_part_of_a_log_are_said_to_be_that(tmp_path, monkeypatch):
     found = counted(path, marks)
     assert found["flags"] == {"kv_freed_by_force": 1} and not found["readable"] and "1 MiB" in found["problem"]
     assert counted(path, logs.mark([("one", file_log(path))]))["readable"]
+
+
+@pytest.mark.parametrize(("grown", "readable"), [(2**20, True), (2**20 + 1, False)])
+@pytest.mark.parametrize("rotated", [False, True])
+def test_a_log_that_grew_by_what_is_read_is_counted_whole(tmp_path, monkeypatch, grown, readable, rotated):
+    path = tmp_path / "one.log"
+    path.write_text("x" * 2**20 * 2)
+    marks = logs.mark([("one", file_log(path))])
+    monkeypatch.setattr(logs, "WINDOW_BYTES", 2**20)
+    if rotated:
+        path.rename(str(path) + ".1")
+    with path.open("a") as stream:
+        stream.write("x" * grown)
+    assert counted(path, marks)["readable"] is readable
+
+
+def test_counts_are_of_averages_too_and_the_first_line_is_cut(tmp_path):
+    path = tmp_path / "one.log"
+    metrics = "KV Transfer metrics: Num successful transfers=3, Avg xfer time (ms)=1.5, Num failed transfers=0\n"
+    path.write_text(metrics + "Mooncake transfer failed " + "x" * 400 + "\nForce freed request: r1\n" + metrics)
+    found = counted(path, {})
+    assert (found["transfers"], found["transfer_ms"]) == (6, 9.0)
+    assert found["flags"] == {"transfer_failed": 1, "kv_freed_by_force": 1}
+    assert found["first"] == "Mooncake transfer failed " + "x" * 275
+
+
+def test_what_a_client_wrote_is_no_red_flag_of_the_counts(tmp_path):
+    path = tmp_path / "one.log"
+    path.write_text("INFO Received request r1: prompt: 'Mooncake transfer failed', params: x\n")
+    assert (counted(path, {})["flags"], since(path, {})["red_flags"]) == ({}, [])
+
+
+def test_a_container_is_counted_and_is_never_too_long():
+    lines = "KV cache transfer for request r9 took 3 ms\n" * 2
+    found = logs.counts([("b", Log("docker", "/none", "b"))], {}, LINES, lambda argv: (0, lines))["b"]
+    assert (found["readable"], found["transfers"], found["transfer_ms"]) == (True, 2, 6.0)
+    found = logs.counts([("b", Log("docker", "", "b"))], {}, LINES, lambda argv: (1, "gone"))["b"]
+    assert (found["readable"], found["transfers"], found["flags"], found["first"]) == (False, 0, {}, "")
