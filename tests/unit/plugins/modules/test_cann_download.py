@@ -109,3 +109,43 @@ def test_an_unknown_algorithm_is_no_traceback(mirror, run_module):
     _handler, folder, options = mirror
     found = run_module("cann_download", **dict(options, checksums={NAME: "sha257:00"}))
     assert found["failed"] and "sha257" in found["msg"] and os.listdir(str(folder)) == []
+
+
+@pytest.mark.parametrize("slashes", ["", "/", "//"])
+def test_each_package_comes_from_below_the_address(mirror, run_module, slashes):
+    handler, folder, options = mirror
+    asked, answer = [], handler.do_GET
+    handler.do_GET = lambda self: (asked.append(self.path), answer(self))[1]
+    (folder / "b.run").write_bytes(b"kept")
+    names = ["a.run", "b.run", NAME]
+    found = run_module("cann_download", **dict(options, url=options["url"].rstrip("/") + slashes, packages=names))
+    assert found["fetched"] == ["a.run", NAME] and asked == ["/a/a.run", f"/a/{NAME}"]
+    assert (folder / "b.run").read_bytes() == b"kept" and (folder / "a.run").read_bytes() == BODY
+
+
+def test_a_package_may_have_as_many_mib_as_the_option_says(mirror, run_module, monkeypatch):
+    handler, folder, options = mirror
+    monkeypatch.setattr(handler, "cut", 2**20)
+    for size, good in ((2**20, True), (2**20 + 1, False)):
+
+        def do_get(self, size=size):
+            self.send_response(200)
+            self.send_header("Content-Length", str(size))
+            self.end_headers()
+            self.wfile.write(b"x" * size)
+
+        monkeypatch.setattr(handler, "do_GET", do_get)
+        found = run_module("cann_download", max_mib=1, **dict(options, checksums={}, packages=[f"{size}.run"]))
+        assert found["failed"] is not good and (folder / f"{size}.run").exists() is good
+
+
+def test_a_folder_that_is_not_there_is_named(mirror, run_module):
+    _handler, folder, options = mirror
+    found = run_module("cann_download", **dict(options, directory=str(folder / "none")))
+    assert found["failed"] and f"{folder}/none/{NAME}" in found["msg"] and "Fix:" in found["msg"]
+
+
+def test_checksums_in_capitals_are_the_same(mirror, run_module):
+    _handler, folder, options = mirror
+    assert run_module("cann_download", **dict(options, checksums={NAME: "sha256:" + SUM[7:].upper()}))["changed"]
+    assert not run_module("cann_download", **options)["changed"] and os.listdir(str(folder)) == [NAME]

@@ -39,7 +39,7 @@ class Host:
             "others": [str(self.other)],
             "kernel": str(self.kernel),
         }
-        return self.run_module("kernel_settings", **words, **options)
+        return self.run_module("kernel_settings", **{**words, **options})
 
 
 @pytest.fixture
@@ -136,3 +136,53 @@ def test_without_deployments_the_ports_of_other_files_need_no_union(tmp_path):
     kernel_settings.Settings(str(directory), [], str(kernel), "chat", {}).apply()
     assert [path.name for path in directory.iterdir()] == ["50-site.conf"]
     assert not kernel_settings.Settings(str(directory), [], str(kernel), "chat", {}).changed
+
+
+def test_the_result_names_files_ports_and_each_change(host):
+    host.reserved.write_text("5\n")
+    result = host.call("a", "36100", {MAPS: 1000000})
+    own, union = str(host.file("a")), str(host.union)
+    assert (result["files"], result["ports"], result["saved"], result["kept"]) == ([own, union], "5,36100", {}, [])
+    first, second, *live = result["diff"]
+    assert (first["before"], first["before_header"], first["after_header"]) == ("", own, own)
+    assert first["after"] == host.file("a").read_text()
+    assert (second["before"], second["before_header"], second["after"]) == ("", union, host.union.read_text())
+    heads = {"before_header": "live", "after_header": "live"}
+    assert live == [
+        dict(heads, before=f"{KEY} = 5\n", after=f"{KEY} = 5,36100\n"),
+        dict(heads, before=f"{MAPS} = 65530\n", after=f"{MAPS} = 1000000\n"),
+    ]
+    assert host.call("a", "36100", {MAPS: 1000000})["diff"] == []
+
+
+def test_a_value_of_several_numbers_is_the_same_with_other_spaces(host):
+    place = host.kernel / "net/ipv4/tcp_rmem"
+    place.write_text("4096\t131072\t6291456\n")
+    assert host.call(more={"net.ipv4.tcp_rmem": "4096 131072 6291456"})["changed"], "for the file"
+    assert (
+        place.read_text() == "4096\t131072\t6291456\n"
+        and not host.call(more={"net.ipv4.tcp_rmem": "4096 131072 6291456"})["changed"]
+    )
+
+
+def test_ports_of_folders_of_others_are_in_the_union_and_other_files_are_not_read(host, tmp_path):
+    other = tmp_path / "lib"
+    other.mkdir()
+    (other / "50-x.conf").write_text(f"{KEY} = 70\n")
+    (other / "50-x.bak").write_text(f"{KEY} = 71\n")
+    (host.directory / "50-site.conf").write_text(f"{KEY} = 72\n")
+    (other / UNION).write_text(f"{KEY} = 73\n")
+    result = host.call("a", "36100", others=[str(other), str(host.other)])
+    assert result["ports"] == "70,72,36100" and host.union.read_text().endswith(f"{KEY} = 70,72,36100\n")
+
+
+def test_a_value_that_the_kernel_does_not_have_is_a_failure(host):
+    result = host.call(more={"vm.none.such": "1"})
+    assert result["failed"] and result["msg"].startswith("Kernel settings: ") and "vm/none/such" in result["msg"]
+
+
+@pytest.mark.parametrize("ports", ["70000", "x"])
+def test_ports_that_are_none_change_nothing(host, ports):
+    result = host.call("a", ports, {MAPS: "1000000"})
+    assert result["failed"] and repr(ports) in result["msg"] and list(host.directory.iterdir()) == []
+    assert host.maps.read_text() == "65530\n"

@@ -12,6 +12,7 @@ import tempfile
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.files import mounts, system_folders, tree
 from ansible_collections.ascend.inference.plugins.module_utils.install import venv
+from ansible_collections.ascend.inference.plugins.modules import shared_removal
 
 PLACE = ("deployments", "sample")
 
@@ -279,6 +280,29 @@ def test_a_model_in_memory_goes_as_well(run_module, tmp_path):
         (model / ".ascend-inference-tiny-1").touch()
         done = run_module("shared_removal", root=str(tmp_path / "root"), model=str(model))
         assert done["changed"] and not model.exists(), done
+
+
+def test_a_root_and_a_model_may_end_with_a_slash(run_module, tmp_path):
+    """`dirname` of such a path is the path itself, and a mark is looked for beside its name."""
+    model = tmp_path / "root/models/tiny"
+    model.mkdir(parents=True)
+    (model / ".ascend-inference-tiny-1").touch()
+    for check in (True, False):
+        done = run_module("shared_removal", check=check, root=f"{tmp_path}/root/", model=f"{model}//")
+        assert (done["removed"], done["kept"], done["changed"]) == ([str(model)], [], True)
+        assert done["diff"] == {"before": f"{model}\n", "after": "", "before_header": f"{tmp_path}/root"}
+    assert not (tmp_path / "root").exists()
+    done = run_module("shared_removal", root="/")
+    assert done["failed"] and "is a folder of the system" in done["msg"]
+
+
+def test_what_cannot_be_removed_is_named(run_module, tmp_path, monkeypatch):
+    def refused(_root, _caches, _model):
+        raise OSError(5, "disk\x1b error")
+
+    monkeypatch.setattr(shared_removal, "decide", refused)
+    done = run_module("shared_removal", root=str(tmp_path / "root"))
+    assert done["failed"] and done["msg"] == f"Shared files below {tmp_path}/root: [Errno 5] disk\\x1b error"
 
 
 def test_a_folder_that_a_killed_run_began_is_no_hindrance(run_module, tmp_path):

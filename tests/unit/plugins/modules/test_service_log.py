@@ -9,6 +9,7 @@ import os
 import time
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.tools import runner
 from ansible_collections.ascend.inference.plugins.modules import service_log
 
 TOOK = "KV cache transfer for request r{} took {} ms. local_ip x\n"
@@ -162,9 +163,11 @@ def test_a_log_that_cannot_be_read_is_said_beside_the_others(host, monkeypatch, 
 
 
 def test_much_of_a_container_s_log_is_read_and_not_all(host, monkeypatch):
-    """More than a tool may print (4 MiB) is usual for a log; what has no end is no evidence."""
-    host.docker("head -c 6000000 /dev/zero | tr '\\\\0' x; echo; echo " + TOOK.format(1, 3))
+    """More than a tool may print is usual for a log; what has no end is no evidence."""
+    monkeypatch.setattr(runner, "MOST_OUTPUT", 2**16)
+    host.docker("head -c 200000 /dev/zero | tr '\\0' x; echo; echo " + TOOK.format(1, 3))
     found = host.call(marks={})["logs"]["router-0"]
     assert (found["readable"], found["transfer_ms"]) == (True, [3.0])
-    monkeypatch.setattr(service_log, "MOST_LOG", 2**20)
+    assert service_log.MOST_LOG == 64 * 2**20
+    monkeypatch.setattr(service_log, "MOST_LOG", 2**16)
     assert host.call(marks={})["logs"]["router-0"]["readable"] is False
