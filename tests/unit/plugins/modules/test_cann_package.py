@@ -139,3 +139,10 @@ def test_a_package_that_others_changed_after_it_was_compared_is_not_run(options,
     name = os.path.basename(path)
     found = run_module("cann_package", checksums={name: "sha256:" + 64 * "0", "other.run": "sha256:1"}, **options)
     assert found["failed"] and "was changed after it was compared" in found["msg"] and runs(tmp_path) == 0
+
+
+def test_a_package_that_is_installed_needs_no_file(options, tmp_path, run_module):
+    run_module("cann_package", **options)
+    os.unlink(options["packages"][0])
+    found = run_module("cann_package", **options)
+    assert not found["failed"] and not found["changed"]

@@ -10,7 +10,8 @@ import os
 import threading
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock, journal
+from ansible_collections.ascend.inference.plugins.module_utils.drill import left
+from ansible_collections.ascend.inference.plugins.module_utils.files import begun, deployment_lock, journal
 from ansible_collections.ascend.inference.plugins.module_utils.tools import file_lock
 
 FIRST = {"id": "first", "owner": "anna", "controller": "bastion", "since": "2026-11-22T02:00:00Z"}
@@ -168,3 +169,127 @@ def test_an_interrupted_change_is_named_by_its_plan(call, directory):
         journal.note(directory, phase, {"digest": "6c48", "release": "1"}, FIRST)
         found = call("begin", FIRST, previous="upgrade")
         assert (found["phase"], found["interrupted"]) == (phase, interrupted)
+
+
+def test_a_slash_behind_the_folder_locks_the_same(call, run_module, directory):
+    found = run_module("deployment_run", directory=directory + "/", state="begin", run=FIRST)
+    assert found["holder"] == FIRST and call("begin", SECOND)["holder"] == FIRST
+    assert run_module("deployment_run", directory=directory + "//", state="end", run=FIRST)["holder"] == {}
+    assert call("begin", SECOND)["holder"] == SECOND
+
+
+def test_the_end_says_who_holds_the_lock_then(call):
+    call("begin", FIRST)
+    assert call("end", SECOND)["holder"] == FIRST and call("end", FIRST)["holder"] == {}
+
+
+@pytest.mark.parametrize("previous", ["", "upgrade", "rollback", "verified"])
+def test_what_is_known_of_the_last_changes_is_returned_on_request(call, directory, previous):
+    os.makedirs(directory)
+    keys = {"previous", "phase", "half", "revisions", "interrupted"}
+    for number, digest in enumerate(("d-1", "d-2")):
+        with journal.Folder(directory) as folder:
+            folder.write(journal.PLAN, {"digest": digest, "revision": f"r-{number}"})
+        journal.note(directory, "deployed", {"digest": digest}, FIRST)
+        journal.verified(directory, digest, FIRST)
+    found = call("begin", FIRST, **({"previous": previous} if previous else {}))
+    assert set(found) & keys == (keys if previous else set()) and "verified" not in found
+    if previous:
+        assert found["previous"]["digest"] == {"upgrade": "d-2", "rollback": "d-1", "verified": "d-2"}[previous]
+        assert (found["phase"], found["half"], found["revisions"], found["interrupted"]) == ("verified", "", [], "")
+    journal.note(directory, "changing", {"digest": "d-3", "half": "first", "revision": "r-9"}, FIRST)
+    found = call("end", FIRST, check=True, previous="upgrade")
+    about = {"phase": "changing", "half": "first", "revisions": ["r-1", "r-9"], "interrupted": "d-3"}
+    assert {key: found[key] for key in about} == about and found["previous"]["digest"] == "d-2"
+
+
+def test_a_damaged_journal_makes_everything_unknown_and_says_how_it_is_mended(call, directory):
+    os.makedirs(directory)
+    with open(os.path.join(directory, journal.JOURNAL), "w") as stream:
+        stream.write("{")
+    found = call("begin", FIRST, previous="upgrade")
+    assert found["failed"] and f"{directory}/journal.json is damaged, so it is not known" in found["msg"]
+    assert found["msg"].startswith(f"Lock of {directory}: ") and "Fix: run upgrade with the settings" in found["msg"]
+    assert call("begin", SECOND, check=True)["failed"] and deployment_lock.holder_of(directory) == {}
+    found = call("begin", FIRST, previous="upgrade", accept_half=True)
+    assert (found["half"], found["interrupted"], found["revisions"]) == ("unknown", "unknown", ["unknown"])
+    (warning,) = found["warnings"]
+    assert "is damaged" in warning and "write the file again with the plan that is deployed" in warning
+    assert call("begin", FIRST)["failed"], "it is still damaged"
+    call("begin", FIRST, accept_half=True)
+    (unrecorded,) = call("end", FIRST, verified="d-1")["warnings"]
+    assert "is damaged" in unrecorded and "Fix: run deploy, then verify again" in unrecorded
+    os.unlink(os.path.join(directory, journal.JOURNAL))
+    assert call("begin", FIRST, accept_half=True)["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("check", "run", "options", "noted"),
+    [
+        (False, FIRST, {}, ["n0", "n1", "n2"]),
+        (True, FIRST, {}, ["n0"]),
+        (False, SECOND, {}, ["n0"]),
+        (False, SECOND, {"replace": "first"}, ["n0", "n1", "n2"]),
+        (False, FIRST, {"hosts": []}, ["n0"]),
+    ],
+    ids=["its own", "check mode", "another run", "instead of another run", "no hosts"],
+)
+def test_hosts_of_a_run_are_noted_by_the_one_that_holds_the_lock(call, directory, check, run, options, noted):
+    os.makedirs(directory)
+    call("begin", FIRST, hosts=["n0"])
+    call("begin", run, check=check, **dict({"hosts": ["n2", "n1"]}, **options))
+    assert begun.read(directory) == noted
+
+
+@pytest.mark.parametrize(
+    ("state", "run", "check", "stays"),
+    [
+        ("begin", FIRST, False, False),
+        ("begin", FIRST, True, True),
+        ("begin", SECOND, False, True),
+        ("end", FIRST, False, False),
+        ("end", FIRST, True, True),
+        ("end", SECOND, False, True),
+    ],
+)
+def test_a_drill_that_was_interrupted_is_ended_by_the_one_that_holds_the_lock(
+    call, directory, state, run, check, stays
+):
+    os.makedirs(directory)
+    call("begin", FIRST)
+    left.note(directory, "kill", {"etcd-0": []})
+    found = call(state, run, check=check)
+    assert os.path.exists(os.path.join(directory, journal.LEFT)) is stays
+    said = [text for text in found["warnings"] if "A drill that hit etcd-0 was interrupted here" in text]
+    assert len(said) == (1 if state == "begin" and not stays else 0)
+
+
+def test_a_full_disk_is_named_with_its_free_space(call, directory, monkeypatch):
+    def full(*_arguments):
+        raise OSError(28, "No space left on device", "x\x1b")
+
+    monkeypatch.setattr(deployment_lock, "take", full)
+    found = call("begin", FIRST)
+    assert found["failed"] and "MiB free" in found["msg"] and "\x1b" not in found["msg"]
+
+
+def test_a_lock_that_is_not_released_in_time_is_no_traceback(call, monkeypatch):
+    def busy(*_arguments):
+        raise file_lock.Busy("held by process 7")
+
+    monkeypatch.setattr(deployment_lock, "take", busy)
+    found = call("begin", FIRST)
+    assert found["failed"] and found["msg"].endswith(": held by process 7")
+
+
+def test_a_plan_is_noted_as_verified_by_the_end_only(call, directory):
+    os.makedirs(directory)
+    with journal.Folder(directory) as folder:
+        folder.write(journal.PLAN, {"digest": "d-1"})
+    assert "verified" not in call("begin", FIRST, verified="d-1") and "verified" not in call("end", FIRST)
+    found = call("end", FIRST, check=True, verified="d-1")
+    assert "verified" not in found and journal.previous(directory, "verified") == {}
+    found = call("end", FIRST, verified="d-1")
+    assert (found["verified"], found["warnings"], found["changed"]) == (True, [], False)
+    assert journal.previous(directory, "verified") == {"digest": "d-1"}
+    assert journal.read(directory)["run"] == {key: FIRST[key] for key in ("id", "owner", "controller")}

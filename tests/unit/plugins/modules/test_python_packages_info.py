@@ -15,7 +15,10 @@ from ansible_collections.ascend.inference.plugins.modules import python_packages
 UV = """#!/bin/sh
 { echo "$*"; env | grep ^UV_ | sort; grep -v '^name' "$2/pyproject.toml"; echo; } >> {tools}/asked
 case "$(cat "$2/pyproject.toml") $UV_EXTRA_INDEX_URL" in
+  *twice*own.example*//x.example*) echo twice==1.0 ;;
+  *twice*) echo "Because twice was not found in the package registry, nothing works."; exit 1 ;;
   *rare*//second.example*) echo rare==1.0 ;;
+  *own.example*) echo "absent==3.0" ;;
   *absent*) echo "Because absent was not found in the package registry, nothing works."; exit 1 ;;
   *rare*) echo "Because rare was not found in the package registry, nothing works."; exit 1 ;;
   *) echo numpy==2.1.0 ;;
@@ -107,7 +110,10 @@ def test_options_of_an_environment_reach_uv(run, tools):
 
 def test_a_package_with_an_index_of_its_own_is_looked_for_there(run, tools):
     found = run({"requirements": ["absent"], "package_indexes": {"https://own.example": ["absent"]}})
-    assert found["failed"] and len(tools.asked()) == 2 and 'url = "https://own.example"' in tools.asked()[1]
+    assert found["resolved"] == [
+        {"path": "/nowhere/a", "packages": {"absent": "3.0"}, "indexes": {"absent": "https://own.example"}}
+    ]
+    assert len(tools.asked()) == 2 and 'url = "https://own.example"' in tools.asked()[1]
 
 
 @pytest.mark.parametrize(
@@ -144,24 +150,18 @@ def test_fallback_indexes_are_used_after_the_others_and_only_if_needed(run, tool
     assert all("UV_DEFAULT_INDEX=https://pip.example/simple" in lines for lines in tools.asked())
 
 
-@pytest.mark.parametrize("kind", ["no_index", "package_indexes", "metadata"])
-def test_the_second_attempt_has_the_options_of_the_first(run, tools, kind):
-    given = {"no_index": True, "package_indexes": {"https://own.example": ["absent"]}, "metadata": {"a==1": ["b"]}}
-    wish = {"requirements": ["absent"], "fallback_index_urls": ["https://x.example"], kind: given[kind]}
-    assert run(wish)["failed"]
-    words = {"no_index": "--no-index", "package_indexes": "https://own.example", "metadata": 'name = "a"'}
-    asked = ["\n".join(lines) for lines in tools.asked()]
-    again = [text for text in asked if "x.example" in text]
-    if kind == "metadata":
-        assert len(again) == 1 and 'requires-dist = ["b"]' in again[0]
-    else:
-        assert words[kind] in again[-1]
+def test_the_second_attempt_has_the_options_of_the_first(run, tools):
+    more = {"package_indexes": {"https://own.example": ["twice"]}, "metadata": {"a==1": ["b"]}, "no_index": False}
+    found = run(dict(more, requirements=["twice"], fallback_index_urls=["https://x.example"]))
+    assert found["resolved"][0]["packages"] == {"twice": "1.0"}
+    assert found["resolved"][0]["indexes"] == {"twice": "https://own.example"}
+    assert len(tools.asked()) == 4 and all('requires-dist = ["b"]' in lines for lines in tools.asked())
 
 
 def test_all_problems_come_together_each_with_its_fix(run):
     wish = {"requirements": ["absent"]}
     found = run(
-        dict(wish, layer="x", advice="ask the site."),
+        dict(wish, layer="x", advice="ask the\x1b site."),
         {"path": "/nowhere/b"},
         dict(wish, path="/nowhere/c", fallback_index_urls=["https://x.example", "https://y.example"]),
     )
@@ -170,12 +170,12 @@ def test_all_problems_come_together_each_with_its_fix(run):
     )
     first, second = found["problems"]
     where = "absent is unavailable from https://pip.example/simple"
-    assert first.startswith(f"/nowhere/a, layer x: {where}.") and first.endswith("\nFix: ask the site.")
+    assert first.startswith(f"/nowhere/a, layer x: {where}.") and first.endswith("\nFix: ask the\x1b site.")
     assert second.startswith(f"/nowhere/c, layer base: {where}.") and "Fix:" not in second
     again = f"Again, with the index https://x.example https://y.example: {where}, https://x.example, https://y.example."
     assert again in second
     head = f"Python packages are unavailable for this host (machine {os.uname().machine}); nothing was changed."
-    assert found["msg"] == f"{head}\n\n{first}\n\n{second}"
+    assert found["msg"] == f"{head}\n\n{first}\n\n{second}".replace("\x1b", "\\x1b")
 
 
 @pytest.mark.parametrize(
@@ -208,6 +208,17 @@ def test_without_uv_nothing_is_checked_and_the_reason_is_said(run, tools, monkey
         assert (path, python) == ("", sys.executable) and os.path.basename(folder) == "tools"
         assert folder not in ("/nowhere/tools", "tools"), "no environment is created where one is planned"
         assert not os.path.exists(os.path.dirname(folder))
+
+
+def test_tools_without_uv_are_left_as_they_are(run, tools, monkeypatch):
+    """`uv` would be installed into an environment that the playbook has yet to make."""
+    os.unlink(os.path.join(tools.path, "bin", "uv"))
+    made = []
+    monkeypatch.setattr(
+        python_packages_info, "Builder", lambda *given: made.append(given) or type("B", (), {"uv": lambda self: ""})()
+    )
+    run({})
+    assert made[0][2] != tools.path
 
 
 def test_wrong_options_are_all_named_before_anything_is_asked(run, tools):

@@ -18,7 +18,14 @@ import subprocess
 import sys
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.files import changes, tree
+from ansible_collections.ascend.inference.plugins.module_utils.files import (
+    begun,
+    changes,
+    deployment_lock,
+    journal,
+    tree,
+)
+from ansible_collections.ascend.inference.plugins.module_utils.tools.file_lock import Busy
 from ansible_collections.ascend.inference.plugins.modules import service_files
 
 NOBODY = "nobody"
@@ -493,3 +500,90 @@ def test_whose_files_are(monkeypatch, owner, group, service, expected):
     monkeypatch.setattr(service_files.grp, "getgrnam", lambda name: grp.struct_group((name, "x", groups[name], [])))
     found = service_files.owners_of({"owner": owner, "group": group, "service_owner": service}, False)
     assert (found.uid, found.gid, found.service) == expected
+
+
+def test_modes_owners_and_results_are_those_that_are_documented(run_module, base):
+    given = {
+        "directory": f"{base}/",
+        "name": "services",
+        "folders": [{"path": str(base)}],
+        "files": [{"path": f"{base}/run.sh", "content": "x\n"}],
+        "links": [{"path": f"{base}/current", "target": "elsewhere"}],
+    }
+    found = run_module("service_files", **given)
+    assert (found["changed"], found["services"], found["failed"]) == (True, [], False)
+    assert found["files"] == [
+        {"path": f"{base}{name}", "action": "created", "backup": ""} for name in ("", "/run.sh", "/current")
+    ]
+    assert [stat.S_IMODE((base / name).stat().st_mode) for name in ("", "run.sh")] == [0o750, 0o640]
+    assert [(base / name).stat().st_uid for name in ("", "run.sh")] == [os.geteuid()] * 2
+    assert found["diff"][1]["after"] == "x\n" and f"{base}/run.sh" in found["diff"][1]["after_header"]
+    assert journal.read(str(base)) == {}, "without a phase none is noted"
+    assert run_module("service_files", **given)["files"] == []
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(5, "disk\x1b error"), Busy("disk\x1b error"), tree.TreeError("disk\x1b error")]
+)
+def test_what_stops_a_call_is_said_with_the_folder(run_module, base, monkeypatch, error):
+    def refused(_update):
+        raise error
+
+    monkeypatch.setattr(changes.Update, "compare", refused)
+    found = run_module("service_files", directory=str(base), name="services")
+    assert (
+        found["failed"] and found["msg"].startswith(f"Files of {base}: ") and found["msg"].endswith("disk\\x1b error")
+    )
+
+
+@pytest.mark.parametrize(
+    ("phase", "check", "differs", "noted"),
+    [
+        ("", False, True, ""),
+        ("changing", False, True, "changing"),
+        ("changing", True, True, ""),
+        ("changing", False, False, ""),
+        ("deployed", False, True, "deployed"),
+        ("deployed", False, False, ""),
+        ("deployed", True, True, ""),
+    ],
+)
+def test_the_phase_of_a_change_is_noted(run_module, base, phase, check, differs, noted):
+    given = {"directory": str(base), "name": "services", "folders": [{"path": str(base)}]}
+    run_module("service_files", **given)
+    begun.note(str(base), ["n1"])
+    files = [{"path": f"{base}/run.sh", "content": "x\n"}] if differs else []
+    about = {"digest": "d-1", "revision": "r"}
+    found = run_module(
+        "service_files", check=check, files=files, phase=phase, plan=about, run={"id": "7", "owner": "anna"}, **given
+    )
+    assert found["changed"] is differs
+    known = journal.read(str(base))
+    assert known.get("phase", "") == noted
+    assert not noted or (known["plan"]["digest"], known["run"]["id"]) == ("d-1", "7")
+    assert begun.read(str(base)) == ([] if phase == "deployed" and not check else ["n1"])
+
+
+def test_a_service_s_groups_are_all_of_its_user(monkeypatch):
+    user = pwd.getpwnam(NOBODY)
+    monkeypatch.setattr(service_files.os, "getgrouplist", lambda name, gid: [gid, 77] if name == NOBODY else [])
+    assert service_files.groups_of(user.pw_uid) == [user.pw_gid, 77]
+    assert service_files.groups_of(54321) == [], "a user without a name"
+
+
+@pytest.mark.parametrize("where", ["deployments/x", "x"])
+def test_a_folder_of_the_system_is_no_place_for_files(run_module, where):
+    for given in ({}, {"state": "absent"}):
+        found = run_module("service_files", check=True, directory=f"/usr/{where}", name="services", **given)
+        assert found["failed"] and "is a folder of the system" in found["msg"]
+
+
+@pytest.mark.parametrize(
+    ("unlock", "check", "run", "gone"),
+    [(True, False, "7", True), (True, True, "7", False), (False, False, "7", False), (True, False, "8", False)],
+)
+def test_the_lock_is_released_on_request_by_its_run(run_module, base, unlock, check, run, gone):
+    deployment_lock.take(str(base), {"id": "7"})
+    given = {"directory": str(base), "name": "plan", "folders": [{"path": str(base)}], "run": {"id": run}}
+    run_module("service_files", check=check, unlock=unlock, **given)
+    assert (deployment_lock.holder_of(str(base)) == {}) is gone

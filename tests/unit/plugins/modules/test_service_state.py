@@ -10,8 +10,10 @@ import json
 import os
 import sys
 import threading
+import time
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.runtime import base
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
 from ansible_collections.ascend.inference.plugins.modules import service_state
 
@@ -274,6 +276,144 @@ def test_a_refusal_has_systemd_s_message(host, call):
     unit = dict(host.unit("demo-a.service"), unit="demo-gone.service")
     result = call("started", unit)
     assert result["failed"] and "Unit not found" in result["msg"] and "systemd" in result["msg"]
+
+
+@pytest.mark.parametrize(
+    ("state", "check", "waits"),
+    [
+        ("started", False, True),
+        ("restarted", False, True),
+        ("started", True, False),
+        ("restarted", True, False),
+        ("stopped", False, False),
+        ("present", False, False),
+    ],
+)
+def test_services_with_an_address_are_waited_for_after_a_start_on_request(host, call, url, state, check, waits):
+    unit = dict(host.unit("demo-a.service", "1", "1"), name="a", url=url + "/health")
+    silent = dict(host.unit("demo-b.service", "1", "1"), name="b", url="")
+    host.say({name: dict(RUNS) for name in ("demo-a.service", "demo-b.service")})
+    found = call(state, unit, silent, wait=True, check=check)
+    assert not found["failed"] and ("ready" in found) is waits
+    if waits:
+        assert list(found["ready"]) == ["a"] and found["failed_services"] == found["logs"] == found["causes"] == {}
+    assert "ready" not in call(state, unit, check=check), "and not without"
+
+
+def test_a_service_that_does_not_answer_fails_the_call_with_what_was_done(host, call, url):
+    program = host.folder / "bin" / "journalctl"
+    program.write_text(f'#!/bin/sh\necho "$*" >> {host.folder}/asked; seq 1 60; printf "the\\033 end\\n"\n')
+    program.chmod(0o755)
+    unit = dict(host.unit("demo-a.service", "1", "1"), name="a", url=url + "/loading", timeout=0)
+    found = call("started", unit, wait=True, lines=3)
+    assert found["failed"] and found["started"] == ["demo-a.service"] and found["changed"]
+    assert list(found["failed_services"]) == ["a"] and found["ready"] == {}
+    assert found["msg"].splitlines() == [
+        f"a runs, but {url}/loading did not answer within 0 s",
+        "59",
+        "60",
+        "the\\x1b end",
+    ]
+    assert found["logs"]["a"].splitlines()[:2] == ["59", "60"] and found["causes"] == {"a": []}
+    assert len(call("restarted", unit, wait=True)["logs"]["a"].splitlines()) == 30, "by default"
+    assert "--unit=demo-a.service" in (host.folder / "asked").read_text()
+
+
+def test_what_does_not_run_is_stopped_before_others_start_and_the_order_says_so(host, call):
+    first, second = host.unit("demo-a.service", "2", "1"), host.unit("demo-b.service", "1", "1")
+    host.say({"demo-a.service": dict(RUNS)})
+    found = call("started", first, second, check=True)
+    assert (found["restarted"], found["started"], found["stopped"]) == (["demo-a.service"], ["demo-b.service"], [])
+    assert found["diff"] == {
+        "before": "demo-b.service inactive (dead) \ndemo-a.service running 1\n",
+        "after": "demo-b.service running 1\ndemo-a.service running 2\n",
+    }
+
+
+def test_registration_says_what_is_added_and_removed(host, call):
+    unit = host.unit("demo-a.service")
+    host.file("demo-old.service")
+    for check in (True, False):
+        found = call("present", unit, check=check)
+        assert (found["stopped"], found["started"], found["restarted"]) == (["demo-old.service"], [], [])
+        assert found["other"] == ["demo-old.service"] and found["changed"]
+        assert found["diff"] == {"before": "demo-old.service\n", "after": f"demo-a.service\n{TARGET}\n"}
+    gone = call("absent", check=True)
+    assert gone["diff"] == {"before": f"demo-a.service\n{TARGET}\n", "after": ""} and "other" not in gone
+
+
+class NotRunning:
+    """A runtime that is not running itself."""
+
+    def __init__(self, problem=None):
+        self.started, self.problem = [], problem or base.RuntimeNotRunning("off")
+
+    def states(self, _services):
+        raise self.problem
+
+    def start(self, services):
+        self.started += [service["unit"] for service in services]
+
+    stop = restart = None  # never called
+
+    def apply(self, _services, _check, **_more):
+        return False, [], []
+
+    def outdated(self, _service, _found):
+        raise AssertionError("nothing runs")
+
+    def complete(self, _check):
+        return False
+
+
+@pytest.mark.parametrize("state", ["started", "stopped", "present"])
+def test_under_a_runtime_that_is_off_no_service_runs(run_module, monkeypatch, state):
+    runtime = NotRunning()
+    monkeypatch.setattr(service_state, "runtime_of", lambda name, settings: runtime)
+    service = {"name": "a", "unit": "u", "digest": "1"}
+    found = run_module("service_state", state=state, runtime="x", settings={}, services=[service])
+    assert not found["failed"], found
+    if state == "present":
+        assert (found["down"], found["outdated"], found["healthy"]) == (["a"], [], [])
+    else:
+        assert runtime.started == found["started"] == (["u"] if state == "started" else [])
+        assert found["changed"] is (state == "started")
+
+
+@pytest.mark.parametrize("problem", [base.RuntimeProblem("no\x1b rights"), OSError("no\x1b rights")])
+def test_what_the_runtime_refuses_is_said_with_its_name(run_module, monkeypatch, problem):
+    monkeypatch.setattr(service_state, "runtime_of", lambda name, settings: NotRunning(problem))
+    found = run_module("service_state", runtime="x", settings={}, services=[{"name": "a", "unit": "u"}])
+    assert found["failed"] and found["msg"] == "Services under x: no\\x1b rights"
+
+
+@pytest.mark.parametrize(("restarts", "good"), [(None, False), (0, False), (1, True)])
+def test_restarts_while_waiting_are_tolerated_as_often_as_asked(run_module, monkeypatch, restarts, good):
+    class Restarting(NotRunning):
+        def __init__(self):
+            super().__init__()
+            self.looks = 0
+
+        def states(self, _services):
+            self.looks += 1
+            return {"u": base.state("running", up=True, start_id=min(self.looks, 3), since=1.0)}
+
+        def outdated(self, _service, _found):
+            return False
+
+        def log(self, _service, _lines):
+            return ""
+
+    runtime = Restarting()
+    answers = iter([False, True])
+    monkeypatch.setattr(service_state, "runtime_of", lambda name, settings: runtime)
+    monkeypatch.setattr(
+        service_state.Waiter.__init__, "__defaults__", (0, 0.0, lambda url: next(answers), time.monotonic, time.sleep)
+    )
+    given = {} if restarts is None else {"restarts": restarts}
+    service = {"name": "a", "unit": "u", "url": "http://x"}
+    found = run_module("service_state", runtime="x", settings={}, services=[service], wait=True, **given)
+    assert found["failed"] is not good, found
 
 
 def test_a_failed_service_is_explained_above_its_log():
