@@ -173,7 +173,7 @@ def main():
             install(params, missing)
     except (cann.InstallError, Busy, OSError) as error:
         module.fail_json(msg=visible(str(error)))
-    module.exit_json(**result(root, missing, before, module.check_mode))
+    module.exit_json(**result(root, missing, before))
 
 
 def install(params, missing):
@@ -189,17 +189,16 @@ def install(params, missing):
                     cann.install(run, root, own, params["for_all"], params["timeout"])
 
 
-def result(root, missing, before, check_mode):
+def result(root, missing, before):
     """The module's result; in check mode with the expected difference."""
     machine = os.uname().machine
     names = [item.name for item in missing]
-    after = software.installed(root, machine)
     shown = sorted(f"{kind} {version}" for kind in before for version in before[kind])
     then = sorted(set(shown) | {f"{item.kind} {item.version}" for item in missing})
     return dict(
         changed=bool(missing),
         actions=["install " + name for name in names],
-        installed=before if check_mode else after,
+        installed=software.installed(root, machine),
         current=software.current(root, machine),
         environment=software.environment(root),
         driver=software.driver(),
