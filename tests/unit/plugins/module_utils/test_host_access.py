@@ -9,8 +9,10 @@ import grp
 import json
 import os
 import pathlib
+import pwd
 import shutil
 import tempfile
+import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.host import access as access_module
@@ -179,3 +181,94 @@ def test_facts_of_a_model_that_cannot_be_read_are_no_traceback(model):
 def test_a_chat_template_is_found_at_each_of_its_places(model, name, text, has):
     (model / name).write_text(text)
     assert model_facts(str(model))["chat_template"] is has
+
+
+@as_root
+def test_a_file_system_that_hangs_ends_the_look(model, monkeypatch):
+    monkeypatch.setattr(access_module, "TIMEOUT", 0.3)
+    monkeypatch.setattr(access_module, "unreadable", lambda path: time.sleep(60))
+    begin = time.monotonic()
+    found = problems("nobody", model)
+    assert (found["models"], found["roots"], found["exists"]) == (None, None, True) and time.monotonic() - begin < 20
+
+
+def test_a_minute_is_waited_for_a_file_system():
+    assert access_module.TIMEOUT == 60
+
+
+@as_root
+def test_a_user_who_cannot_become_another_is_told_nothing(model, monkeypatch):
+    def refused(_groups):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(access_module.os, "setgroups", refused)
+    found = problems("nobody", model)
+    assert (found["models"], found["roots"]) == (None, None)
+
+
+@as_root
+def test_the_process_has_the_user_s_id_group_and_groups(model, monkeypatch):
+    """A file that another group may read is none of a user who is not in it, although root asks."""
+    seen = model.parent / "seen"
+    seen.mkdir()
+    seen.chmod(0o777)
+
+    def look(path):
+        (seen / "ids").write_text(json.dumps([os.getuid(), os.geteuid(), os.getgid(), os.getegid(), os.getgroups()]))
+        return []
+
+    monkeypatch.setattr(access_module, "unreadable", look)
+    monkeypatch.setattr(access_module, "driver_group", lambda given: "")
+    problems("nobody", model)
+    entry = pwd.getpwnam("nobody")
+    ids = [entry.pw_uid] * 2 + [entry.pw_gid] * 2 + [sorted(os.getgrouplist("nobody", entry.pw_gid))]
+    assert json.loads((seen / "ids").read_text()) == ids
+    (seen / "ids").unlink()
+    assert problems("nosuchuser", model)["user"] == "nosuchuser"
+    assert json.loads((seen / "ids").read_text()) == [65534] * 4 + [[]], "nobody without groups"
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("user", "mode", "closed"),
+    [("nobody", 0o755, False), ("nobody", 0o700, True), ("nobody", 0o711, False), ("nobody", 0o744, True)],
+)
+def test_a_root_has_to_be_entered_by_the_services_user(model, user, mode, closed):
+    root = model.parent.parent / "root"
+    root.mkdir()
+    root.chmod(mode)
+    (found,) = access(user, [], [str(root)])["roots"].values()
+    assert found == ([f"{root} (owner root, group root, mode {mode:04o})"] if closed else [])
+
+
+def test_a_root_that_is_there_has_to_be_written_by_the_connected_user(model, monkeypatch):
+    root = model.parent.parent / "root"
+    root.mkdir()
+    monkeypatch.setattr(access_module.os, "access", lambda path, mode: path != str(root) or mode == os.X_OK)
+    assert [found[0].split(" ")[0] for found in access("", [], [str(root)])["roots"].values()] == [str(root)]
+
+
+@as_root
+def test_files_below_hidden_folders_are_not_read_and_below_linked_ones_are(model):
+    for name in (".cache", "part"):
+        (model.parent / name).mkdir()
+        (model.parent / name / "x.bin").write_text("")
+        (model.parent / name / "x.bin").chmod(0o600)
+    (model / ".cache").symlink_to(model.parent / ".cache")
+    assert problems("nobody", model)["models"][str(model)] == []
+    (model / "part").symlink_to(model.parent / "part")
+    (found,) = problems("nobody", model)["models"][str(model)]
+    assert found.startswith(f"{model}/part/x.bin (owner root")
+
+
+@as_root
+def test_an_owner_without_a_name_is_a_number(model):
+    os.chown(str(model / "b.safetensors"), 54321, 54322)
+    (model / "b.safetensors").chmod(0o4600)
+    (found,) = problems("nobody", model)["models"][str(model)]
+    assert found == f"{model}/b.safetensors (owner 54321, group 54322, mode 4600)"
+
+
+@as_root
+def test_a_model_that_is_not_there_is_no_problem_of_access(model):
+    assert access("nobody", [str(model / "none")], [])["models"] == {str(model / "none"): []}

@@ -136,7 +136,138 @@ def test_a_configuration_with_half_a_character_is_named(tmp_path):
 
 
 def test_a_missing_model_is_an_answer():
-    assert model_facts("/nowhere/at/all")["exists"] is False
+    assert model_facts("/nowhere/at/all") == {
+        "path": "/nowhere/at/all",
+        "exists": False,
+        "config": {},
+        "config_error": "",
+        "quantized": False,
+        "size_mib": 0,
+        "files": 0,
+        "fingerprint": "",
+        "missing": [],
+        "damaged": [],
+        "tokenizer": False,
+        "chat_template": False,
+        "weights": {},
+    }
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    def refused(_path):
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "config.json").write_text('{"head_dim": 3}')
+    monkeypatch.setattr(model_facts_module.os, "listdir", refused)
+    found = model_facts(str(tmp_path))
+    assert found["config_error"] == "is in a folder that cannot be read: Permission denied" and found["exists"]
+    assert (found["config"], found["files"], found["missing"]) == ({"head_dim": 3}, 0, [])
+
+
+# Of heads, layers and experts the planner computes memory and parallelism; of the others it knows the family, the context and the precision.
+KNOWN = (
+    "architectures",
+    "dtype",
+    "full_attention_interval",
+    "head_dim",
+    "hidden_size",
+    "index_head_dim",
+    "kv_lora_rank",
+    "layer_types",
+    "max_position_embeddings",
+    "model_type",
+    "n_routed_experts",
+    "num_attention_heads",
+    "num_experts",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "num_local_experts",
+    "num_nextn_predict_layers",
+    "qk_rope_head_dim",
+    "quantization_config",
+    "torch_dtype",
+)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_the_planner_asks_of_a_configuration_is_read(tmp_path, inside):
+    known = {key: number for number, key in enumerate(KNOWN)}
+    given = {**known, "vocab_size": 7, "transformers_version": "5"}
+    (tmp_path / "config.json").write_text(json.dumps({"text_config": given, "x": 1} if inside else given))
+    assert model_facts(str(tmp_path))["config"] == known
+
+
+@pytest.mark.parametrize("text", [None, 3, []])
+def test_a_text_part_of_another_form_is_none(tmp_path, text):
+    (tmp_path / "config.json").write_text(json.dumps({"text_config": text, "head_dim": 3}))
+    found = model_facts(str(tmp_path))
+    assert (found["config"], found["config_error"]) == ({"head_dim": 3}, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("tokenizer.json", True),
+        ("tokenizer.model", True),
+        ("vocab.json", True),
+        ("tekken.json", True),
+        ("tiktoken.model", True),
+        ("qwen.tiktoken", True),
+        ("tokenizer_config.json", False),
+        ("merges.txt", False),
+        ("tiktoken", False),
+    ],
+)
+def test_files_that_a_tokenizer_is_loaded_from(tmp_path, name, is_one):
+    (tmp_path / name).write_text("{}")
+    assert model_facts(str(tmp_path))["tokenizer"] is is_one
+
+
+def test_templates_in_a_folder_of_their_own_count(tmp_path):
+    assert not model_facts(str(tmp_path))["chat_template"]
+    (tmp_path / "additional_chat_templates").mkdir()
+    assert model_facts(str(tmp_path))["chat_template"]
+
+
+def test_a_link_counts_as_what_it_leads_to(tmp_path):
+    """Downloads of the hub are links to files with names of their own."""
+    prints = []
+    for name in ("plain", "linked"):
+        folder, blob = tmp_path / name, tmp_path / "blob"
+        folder.mkdir()
+        place = folder / "model.safetensors"
+        (place if name == "plain" else blob).write_text("x")
+        if name == "linked":
+            place.symlink_to(blob)
+        prints.append(model_facts(str(folder))["fingerprint"])
+    (tmp_path / "blob").write_text("y")
+    assert prints[0] == prints[1] != model_facts(str(tmp_path / "linked"))["fingerprint"]
+
+
+@pytest.mark.parametrize(("size", "whole"), [(64 * 2**20, True), (64 * 2**20 + 1, False)])
+def test_files_up_to_64_mib_are_compared_whole_and_larger_ones_by_a_mib_at_each_end(tmp_path, size, whole):
+    def prints(place):
+        with (tmp_path / "a.bin").open("wb") as stream:
+            stream.truncate(size)
+            stream.seek(place)
+            stream.write(b"x")
+        return model_facts(str(tmp_path))["fingerprint"]
+
+    if whole:
+        assert prints(2**25) != prints(2**25 + 1)
+    else:
+        middle = prints(2**25)
+        assert middle == prints(2**20) == prints(size - 2**20 - 1)
+        assert len({middle, prints(2**20 - 1), prints(size - 2**20), prints(0)}) == 4
+
+
+def test_a_renamed_file_is_another_one(tmp_path):
+    found = []
+    for name in ("a.bin", "b.bin"):
+        (tmp_path / name).write_text("x")
+        found.append(model_facts(str(tmp_path))["fingerprint"])
+        (tmp_path / name).unlink()
+    assert found[0] != found[1]
 
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"

@@ -199,3 +199,112 @@ def test_a_source_is_done_when_it_says_so_in_a_whole_line(heard, left):
         assert port_listener._closed(ours, names) is False and names == left
         theirs.shutdown(socket.SHUT_WR)
         assert port_listener._closed(ours, names) is True
+
+
+def test_each_connection_is_described(run_module, listening, ports):
+    listening(ports[:1])
+    with socket.socket() as service:
+        service.bind(("127.0.0.1", ports[1]))
+        service.listen(5)
+        peers = [
+            {"name": "n1", "address": "127.0.0.1", "ports": ports},
+            {"name": "n9", "address": "127.0.0.1", "ports": ports[:1]},
+        ]
+        own, other, foreign = run_module("port_probe", peers=peers)["answers"]
+    common = {"name": "n1", "address": "127.0.0.1"}
+    assert own.pop("ms") >= 0 and own == dict(common, port=ports[0], state="open", reason="", listener=True)
+    assert other.pop("ms") >= 0 and other == dict(common, port=ports[1], state="open", reason="", listener=False)
+    assert (foreign["state"], foreign["reason"], foreign["listener"]) == (
+        "foreign",
+        "n1 answers at this address",
+        False,
+    )
+    (refused,) = run_module("port_probe", peers=[dict(peers[1], ports=ports[1:])])["answers"]
+    assert (refused["state"], refused["reason"], refused["ms"]) == ("refused", "connection refused", None)
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "reason"),
+    [
+        (socket.timeout("timed out"), "timeout", "no answer in 0.5 s"),
+        (OSError(110, "Connection timed out"), "timeout", "no answer in 0.5 s"),
+        (OSError(113, "No route to host"), "unreachable", "no route to host"),
+        (OSError(101, "Network is unreachable"), "unreachable", "network is unreachable"),
+        (OSError(13, "Permission denied"), "unreachable", "permission denied"),
+        (OSError(1, "Operation not permitted"), "unreachable", "operation not permitted"),
+        (OSError(99, "Cannot assign requested address"), "failed", "Cannot assign requested address"),
+        (OSError("no such name"), "failed", "no such name"),
+    ],
+)
+def test_the_reason_of_a_failure_is_said(monkeypatch, run_module, error, state, reason):
+    asked = []
+
+    def fail(*given):
+        asked.append(given)
+        raise error
+
+    monkeypatch.setattr(port_probe.socket, "create_connection", fail)
+    peers = [{"name": "n1", "address": "192.0.2.1", "ports": [7]}]
+    (answer,) = run_module("port_probe", peers=peers, timeout=0.5)["answers"]
+    assert (answer["state"], answer["reason"]) == (state, reason) and asked == [(("192.0.2.1", 7), 0.5)]
+
+
+def test_ports_that_are_none_are_failures_and_doubled_ones_are_one(listening, ports):
+    found = listening([ports[0], ports[0], 70000])
+    assert found["listening"] == [ports[0]] and list(found["failed"]) == ["70000"] and found["failed"]["70000"]
+
+
+def test_an_address_of_ipv6_is_listened_on(run_module, listening, ports):
+    found = listening(ports, address="::1")
+    if found["failed"]:
+        pytest.skip("this machine has no IPv6")
+    assert states(run_module, ports, address="::1") == ["open", "open"]
+    assert states(run_module, ports) == ["refused", "refused"]
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"timeout": 0}, "timeout: expected a positive number"),
+        ({"workers": 0}, "workers: expected a positive number"),
+        ({"lifetime": 0, "workers": -1}, "lifetime, workers: expected a positive number"),
+    ],
+)
+def test_options_that_are_not_positive_are_named(run_module, options, word):
+    found = run_module("port_probe", **options)
+    assert found["failed"] and found["msg"] == word
+
+
+def test_no_more_connections_are_made_at_once_than_workers(monkeypatch, run_module):
+    now, most, guard = [0], [0], threading.Lock()
+
+    def connect(*_given):
+        with guard:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.02)
+        with guard:
+            now[0] -= 1
+        raise OSError(111, "refused")
+
+    monkeypatch.setattr(port_probe.socket, "create_connection", connect)
+    assert states(run_module, list(range(1, 13)), workers=3) == ["refused"] * 12 and most[0] == 3
+
+
+def test_a_listener_that_cannot_be_started_is_an_error(monkeypatch, run_module, tmp_path, ports):
+    def refused():
+        raise OSError(11, "no more processes")
+
+    monkeypatch.setattr(port_probe.os, "fork", refused)
+    given = {"state": "listen", "directory": str(tmp_path), "name": "n1", "address": "127.0.0.1", "ports": ports}
+    found = run_module("port_probe", **given)
+    assert found["failed"] and "the listener cannot be started: " in found["msg"]
+    with socket.socket() as service:
+        service.bind(("127.0.0.1", ports[0]))  # nothing holds it
+
+
+def test_only_the_listener_of_this_name_is_stopped(run_module, listening, ports, tmp_path):
+    listening(ports)
+    assert run_module("port_probe", state="stopped", directory=str(tmp_path), name="n2")["stopped"] == []
+    assert run_module("port_probe", state="stopped", directory=f"{tmp_path}/x", name="n1")["stopped"] == []
+    assert len(marks(tmp_path)) == 1

@@ -153,7 +153,7 @@ def test_units_that_go_later_are_named_and_no_change(host, call, check):
     host.say({"demo-a.service": RUNS, TARGET: {"enabled": True}})
     host.file("demo-old.service")
     result = call("present", unit, remove=False, check=check)
-    assert (result["changed"], result["other"]) == (False, ["demo-old.service"])
+    assert (result["changed"], result["other"], result["stopped"]) == (False, ["demo-old.service"], [])
     assert host.calls() == [] and (host.units / "demo-old.service").exists()
 
 

@@ -121,3 +121,63 @@ def test_a_process_of_another_user_is_not_irqbalance(run_module, root):
     for path in ("proc/17", "proc/17/comm"):
         os.chown(str(root / path), 65534, 65534)
     assert run_module("tuning_info", root=str(root))["irqbalance"] == {"active": False, "banned": []}
+
+
+@pytest.mark.parametrize("folder", ["usr/local/bin", "usr/bin", "bin", "usr/sbin", "sbin"])
+def test_programs_are_found_in_each_folder_of_programs(run_module, root, folder):
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    for name in ("migratepages", "lscpu"):
+        (root / folder / name).write_text("")
+    (root / "opt/bin").mkdir(parents=True)
+    (root / "usr/bin/taskset").unlink()
+    (root / "opt/bin/taskset").write_text("")
+    assert run_module("tuning_info", root=str(root))["tools"] == ["lscpu", "migratepages"]
+
+
+def test_the_library_of_debian_comes_first(run_module, root):
+    place = f"/usr/lib/{platform.machine()}-linux-gnu/libjemalloc.so.2"
+    (root / place[1:]).parent.mkdir(parents=True)
+    (root / place[1:]).write_text("")
+    assert run_module("tuning_info", root=str(root))["jemalloc"] == place
+
+
+def test_a_slash_behind_the_root_changes_nothing(run_module, root):
+    assert run_module("tuning_info", root=f"{root}/") == run_module("tuning_info", root=str(root))
+
+
+def test_all_settings_that_are_there_are_returned(run_module, root):
+    for path, text in (
+        ("proc/sys/kernel/numa_balancing", "1\n"),
+        ("sys/kernel/mm/transparent_hugepage/defrag", "always defer [madvise] never\n"),
+    ):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    found = run_module("tuning_info", root=str(root))
+    assert found["sysctl"] == {"vm.swappiness": "60", "vm.nr_hugepages": "16", "kernel.numa_balancing": "1"}
+    assert found["transparent_hugepages"] == {"enabled": "always", "defrag": "madvise"}
+
+
+def test_a_kernel_without_nodes_has_one_with_all_processors(run_module, root):
+    (root / "sys/devices/system/node/node0/cpulist").write_text("\n")
+    assert run_module("tuning_info", root=str(root))["nodes"] == {"1": "2-3"}, "memory alone is no node of processors"
+    for number in (0, 1):
+        (root / f"sys/devices/system/node/node{number}/cpulist").unlink()
+    assert run_module("tuning_info", root=str(root))["nodes"] == {"0": "0-3"}
+    (root / "sys/devices/system/cpu/online").write_text("x\n")
+    assert run_module("tuning_info", root=str(root))["nodes"] == {}
+
+
+@pytest.mark.parametrize("text", ["-1\n", ""])
+def test_a_device_without_a_node_says_so(run_module, root, text):
+    (root / "sys/bus/pci/devices/0000:c1:00.0/numa_node").write_text(text)
+    assert run_module("tuning_info", root=str(root))["interrupts"]["0000:c1:00.0"]["node"] == -1
+
+
+def test_governors_are_counted_by_name(run_module, root):
+    (root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").write_text("performance\n")
+    (root / "sys/devices/system/cpu/cpufreq").mkdir()
+    (root / "sys/devices/system/cpu/cpufreq/scaling_governor").write_text("x\n")
+    found = run_module("tuning_info", root=str(root))["governors"]
+    assert found == {"found": {"ondemand": 1, "performance": 1}, "possible": True}
+    (root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_available_governors").write_text("powersave\n")
+    assert run_module("tuning_info", root=str(root))["governors"]["possible"] is False, "one driver is enough"
