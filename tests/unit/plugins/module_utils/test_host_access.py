@@ -134,7 +134,8 @@ def test_the_root_below_a_closed_folder_cannot_be_used(model):
 
 
 def test_the_connected_user_has_to_write_into_the_root(model, monkeypatch):
-    assert list(problems("", model)["roots"].values()) == [[]]
+    found = problems("", model)
+    assert list(found["roots"].values()) == [[]] and (found["exists"], found["user"]) == (True, "")
     monkeypatch.setattr(access_module.os, "access", lambda path, mode: mode == os.X_OK or mode == os.R_OK)
     (found,) = problems("", model)["roots"].values()
     assert found[0].startswith(str(model.parent.parent))

@@ -260,8 +260,22 @@ def test_an_unknown_runtime_is_an_error(run_module):
 def test_restart_and_stop(host, call):
     unit = host.unit("demo-a.service", "1", "1")
     host.say({"demo-a.service": dict(RUNS)})
-    assert call("restarted", unit)["restarted"] == ["demo-a.service"]
-    assert call("stopped", unit)["stopped"] == ["demo-a.service"] and not call("stopped", unit)["changed"]
+    host.say({"demo-a.service": dict(RUNS), TARGET: {"enabled": True}})
+    for check in (True, False):
+        found = call("restarted", unit, check=check)
+        assert (found["restarted"], found["changed"]) == (["demo-a.service"], True)
+    assert host.calls()[-1] == "restart demo-a.service", "the target is started by a start only"
+    for check in (True, False):
+        found = call("stopped", unit, check=check)
+        assert (found["stopped"], found["changed"]) == (["demo-a.service"], True)
+    assert not call("stopped", unit)["changed"]
+
+
+def test_registration_tells_what_a_start_would_restart(host, call):
+    units = [host.unit("demo-a.service", "1", "1"), host.unit("demo-b.service", "1", "1")]
+    os.utime(str(host.units / "demo-b.service"), (9e9, 9e9))
+    host.say({unit["unit"]: dict(RUNS) for unit in units})
+    assert call("present", *units)["outdated"] == ["demo-b.service"]
 
 
 def test_absent_leaves_nothing_of_its_own(host, call):
