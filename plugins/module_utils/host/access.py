@@ -131,7 +131,7 @@ def unusable(path, writes):
     existing = os.path.abspath(path)
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
-    if existing == os.path.abspath(path) and not os.access(existing, os.X_OK):
+    if not os.access(existing, os.X_OK):
         return [f"{existing} ({_mode(existing)})"]
     return [f"{existing} ({_mode(existing)})"] if writes and not os.access(existing, os.W_OK | os.X_OK) else []
 

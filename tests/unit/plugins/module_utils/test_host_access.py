@@ -273,3 +273,8 @@ def test_an_owner_without_a_name_is_a_number(model):
 @as_root
 def test_a_model_that_is_not_there_is_no_problem_of_access(model):
     assert access("nobody", [str(model / "none")], [])["models"] == {str(model / "none"): []}
+
+
+@pytest.mark.parametrize("missing", ["a", "a/b/c"])
+def test_a_root_that_is_not_there_is_made_in_its_first_parent_that_is(model, missing):
+    assert access("", [], [f"{model}/{missing}"])["roots"] == {f"{model}/{missing}": []}

@@ -261,6 +261,23 @@ def test_files_up_to_64_mib_are_compared_whole_and_larger_ones_by_a_mib_at_each_
         assert len({middle, prints(2**20 - 1), prints(size - 2**20), prints(0)}) == 4
 
 
+def test_large_files_that_differ_in_their_length_only_are_different(tmp_path):
+    found = set()
+    for more in (1, 2):
+        with (tmp_path / "a.bin").open("wb") as stream:
+            stream.truncate(64 * 2**20 + more)
+        found.add(model_facts(str(tmp_path))["fingerprint"])
+    assert len(found) == 2
+
+
+def test_sizes_of_weights_are_among_the_facts(tmp_path):
+    head = json.dumps({"lm_head.weight": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 8]}}).encode()
+    (tmp_path / "a.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + bytes(8))
+    found = model_facts(str(tmp_path))
+    assert found["weights"] and found["weights"] == model_facts_module.weight_sizes(str(tmp_path))
+    assert found["damaged"] == []
+
+
 def test_a_renamed_file_is_another_one(tmp_path):
     found = []
     for name in ("a.bin", "b.bin"):
