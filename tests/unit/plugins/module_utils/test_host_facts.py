@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import socket
 
 import pytest
@@ -468,6 +469,52 @@ def test_each_part_of_a_host_gets_what_it_is_about(monkeypatch):
     assert found["processors"] == os.cpu_count()
     monkeypatch.setattr(gather.facts, "read", lambda path: "max")
     assert gather.gather_host()["sysctl"] == {"vm.max_map_count": None}
+
+
+def test_each_part_of_a_host_is_read_where_the_kernel_has_it(monkeypatch):
+    texts = {
+        "/proc/meminfo": MEMINFO,
+        "/proc/self/limits": LIMITS,
+        "/etc/machine-id": "5a2e\n",
+        "/etc/os-release": "PRETTY_NAME=x\n",
+    }
+    monkeypatch.setattr(gather.facts, "read", lambda path: texts.get(path, ""))
+    for name in ("listening", "own_processes", "sees_all_processes", "clock"):
+        monkeypatch.setattr(gather.facts, name, lambda name=name: {"part": name} if name == "clock" else name)
+    monkeypatch.setattr(gather, "interfaces", lambda: (None, []))
+    monkeypatch.setattr(gather, "access", lambda *given: given)
+    monkeypatch.setattr(gather, "tuning_facts", lambda: "")
+    monkeypatch.setattr(gather.ascend_software, "driver", lambda: {"driver": "25.5", "firmware": "7.8"})
+    monkeypatch.setattr(gather.ascend_software, "current", lambda root, machine: f"{root} {machine}")
+    monkeypatch.setattr(gather.time, "time", lambda: 10.0)
+    found = gather.gather_host(reference=7.0)
+    assert (found["memory"]["memory_total_mib"], found["limits"]["nofile"]) == (1031, 524288)
+    assert (found["system"]["machine_id"], found["system"]["os"]) == ("5a2e", "x")
+    assert (found["listening"], found["own_processes"]) == ("listening", "own_processes")
+    assert found["user"] == {"uid": os.geteuid(), "sees_processes": "sees_all_processes"}
+    assert found["clock"] == {"part": "clock", "epoch": 10.0, "offset": 3.0}
+    assert found["software"] == {"driver": "25.5", "firmware": "7.8", "cann": f"/usr/local/Ascend {os.uname().machine}"}
+    assert (found["access"], found["models"], found["disks"]) == (("", (), (), ""), [], [])
+    assert found["system"]["python"] == platform.python_version() and isinstance(found["system"]["systemd"], bool)
+    assert found["system"]["libc"] == " ".join(platform.libc_ver())
+
+
+def test_a_host_without_shared_memory(tmp_path):
+    assert gather.shared_memory(str(tmp_path / "none")) is None and gather.shared_memory(str(tmp_path)) > 0
+
+
+def test_sockets_of_ipv6_are_listening_too(tmp_path):
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "tcp6").write_text(HEAD + ROW.format("0" * 24 + "01000000:1F90", "0A", 11))
+    nothing = {"pid": 0, "command": "", "service": ""}
+    assert facts.listening(str(tmp_path)) == [{"address": "::1", "port": 8080, **nothing}]
+
+
+def test_a_user_who_may_read_the_first_process_sees_all(tmp_path):
+    assert facts.sees_all_processes(str(tmp_path)) is False
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "environ").write_text("")
+    assert facts.sees_all_processes(str(tmp_path)) is True
 
 
 @pytest.mark.parametrize(

@@ -432,3 +432,15 @@ def test_a_manifest_is_written_if_it_differs(base):
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
     assert manifest.read(None, "set") == manifest.empty() == manifest.read(folder, "none")
     os.close(folder)
+
+
+@pytest.mark.parametrize("below", ["", "/x"])
+def test_the_folder_of_a_deployment_is_no_link_and_its_parent_may_be_one(tmp_path, below):
+    (tmp_path / "real" / "one" / "x").mkdir(parents=True)
+    (tmp_path / "parent").symlink_to(tmp_path / "real")
+    os.close(tree.open_folder(f"{tmp_path}/parent/one", f"{tmp_path}/parent/one{below}"))
+    (tmp_path / "real" / "two").symlink_to(tmp_path / "real" / "one")
+    with pytest.raises(tree.TreeError, match="is a symbolic link"):
+        tree.open_folder(f"{tmp_path}/real/two", f"{tmp_path}/real/two{below}")
+    assert tree.open_folder(f"{tmp_path}/real/one", f"{tmp_path}/real/one/none") is None
+    assert tree.open_folder(f"{tmp_path}/none/one", f"{tmp_path}/none/one") is None

@@ -301,6 +301,121 @@ def test_the_time_that_a_stop_may_take(stop_timeouts, seconds):
     assert base.stop_time([{"stop_timeout": one} for one in stop_timeouts]) == seconds
 
 
+def test_a_command_of_a_runtime_prints_both_streams_in_plain_words(monkeypatch):
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("KEPT", "1")
+    code, text = base.command(["sh", "-c", 'echo $LC_ALL $SYSTEMD_COLORS "$SYSTEMD_PAGER" $KEPT; echo err >&2; exit 3'])
+    assert (code, text) == (3, "C 0  1\nerr\n")
+
+
+def test_a_command_of_a_runtime_that_hangs_or_is_missing_is_a_problem():
+    with pytest.raises(RuntimeProblem, match=r"^sleep 60 exceeded its timeout of 0.2 s$"):
+        base.command(["sleep", "60"], 0.2)
+    with pytest.raises(RuntimeProblem, match="/nowhere/x cannot be started"):
+        base.command(["/nowhere/x"])
+
+
+def test_a_command_of_a_runtime_has_a_minute_and_may_print_as_much_as_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(base, "execute", lambda *given, **more: asked.append((given[1], more)) or Done())
+    assert base.command(["x"]) == base.command(["x"], 5, 7) == (0, "")
+    assert asked == [(60, {"merged": True, "most": None}), (5, {"merged": True, "most": 7})]
+
+
+class Done:
+    """The end of a command."""
+
+    rc, stdout, timed_out = 0, "", False
+
+
+def test_the_start_of_systemd_s_target_is_the_last_step(tmp_path):
+    calls = []
+    shown = {"x.target": "inactive", "a.service": "active"}
+
+    def run(argv, timeout=60):
+        calls.append(argv[1:])
+        if argv[1] != "show":
+            return 0, ""
+        units = argv[argv.index("--") + 1 :]
+        return 0, "\n\n".join(f"LoadState=loaded\nActiveState={shown[unit]}\nSubState=x" for unit in units)
+
+    (tmp_path / "a.service").write_text(OURS)
+    runtime = systemd.Systemd({"target": "x.target", "directory": str(tmp_path)}, run)
+    for check in (True, False):
+        assert runtime.complete(check) is True
+    assert [argv for argv in calls if argv[0] != "show"] == [["start", "x.target"]]
+    shown["a.service"] = "failed"
+    assert runtime.complete(False) is False, "an earlier start would ignore the stages"
+    shown.update({"x.target": "active", "a.service": "active"})
+    assert runtime.complete(False) is False
+
+
+def test_processes_of_units_that_run(tmp_path):
+    answers = {"a": "71\n", "b": "0\n", "c": "\n"}
+    asked = []
+
+    def run(argv, timeout=60):
+        asked.append(argv)
+        return 0, answers[argv[-1]]
+
+    runtime = systemd.Systemd({"target": "x.target", "directory": str(tmp_path)}, run)
+    assert runtime.pids([{"unit": name} for name in "abc"]) == {"a": 71}
+    assert asked[0] == ["systemctl", "show", "--property=MainPID", "--value", "--", "a"]
+    assert runtime.show([]) == {} and len(asked) == 3
+    answers["a"] = "LoadState=loaded\n"
+    with pytest.raises(RuntimeProblem, match="systemctl show returned 1 of 2 units"):
+        runtime.show(["b", "a"])
+
+
+def test_a_systemd_that_refuses_is_a_problem_with_its_words(tmp_path):
+    runtime = systemd.Systemd({"target": "x", "directory": str(tmp_path / "none")}, lambda *given: (4, " denied \n"))
+    with pytest.raises(RuntimeProblem, match="^systemctl start a exited with 4: denied$"):
+        runtime.start([{"unit": "a"}])
+    assert runtime.own() == []
+
+
+@pytest.mark.parametrize(
+    ("properties", "check", "orders"),
+    [
+        ("NeedDaemonReload=no\nUnitFileState=enabled", False, []),
+        ("NeedDaemonReload=yes\nUnitFileState=enabled", False, [["daemon-reload"]]),
+        ("NeedDaemonReload=no\nUnitFileState=disabled", False, [["enable", "a", "x.target"]]),
+        ("NeedDaemonReload=yes\nUnitFileState=", False, [["daemon-reload"], ["enable", "a", "x.target"]]),
+        ("NeedDaemonReload=yes\nUnitFileState=", True, []),
+    ],
+)
+def test_units_are_read_again_and_enabled_where_they_are_not(tmp_path, properties, check, orders):
+    calls = []
+
+    def run(argv, timeout=60):
+        calls.append(argv[1:])
+        shown = f"LoadState=loaded\nActiveState=active\n{properties}"
+        return 0, "\n\n".join([shown] * len(argv[argv.index("--") + 1 :])) if argv[1] == "show" else ""
+
+    runtime = systemd.Systemd({"target": "x.target", "directory": str(tmp_path)}, run)
+    changed, enabled, old = runtime.apply([{"unit": "a"}], check)
+    assert changed is ("yes" in properties or "UnitFileState=enabled" not in properties)
+    assert enabled == ([] if "UnitFileState=enabled" in properties else ["a", "x.target"]) and old == []
+    assert [argv for argv in calls if argv[0] != "show"] == orders
+
+
+@pytest.mark.parametrize(("age", "old"), [(0, False), (1, False), (3, True)])
+def test_a_unit_that_was_written_after_its_start_is_outdated(tmp_path, age, old):
+    runtime = systemd.Systemd({"target": "x.target", "directory": str(tmp_path)}, None)
+    service = {"unit": "a.service", "digest_file": ""}
+    assert runtime.outdated(service, state("running", True, since=1000.0)) is False, "there is no unit"
+    (tmp_path / "a.service").write_text("")
+    os.utime(str(tmp_path / "a.service"), (1000 + age, 1000 + age))
+    assert runtime.outdated(service, state("running", True, since=1000.0)) is old
+
+
+def test_the_last_lines_of_a_unit_s_journal_are_its_log(tmp_path):
+    asked = []
+    runtime = systemd.Systemd({"target": "x", "directory": ""}, lambda argv: asked.append(argv) or (1, "text"))
+    assert runtime.log({"unit": "a.service"}, 7) == "text"
+    assert asked == [["journalctl", "--no-pager", "--output=cat", "--unit=a.service", "--lines=7"]]
+
+
 def test_the_last_lines_of_a_file(tmp_path):
     path = tmp_path / "log"
     path.write_text("".join(f"{number}{'x' * 300}\n" for number in range(50)))

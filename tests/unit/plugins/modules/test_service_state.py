@@ -330,7 +330,13 @@ def test_a_service_that_does_not_answer_fails_the_call_with_what_was_done(host, 
     ]
     assert found["logs"]["a"].splitlines()[:2] == ["59", "60"] and found["causes"] == {"a": []}
     assert len(call("restarted", unit, wait=True)["logs"]["a"].splitlines()) == 30, "by default"
-    assert "--unit=demo-a.service" in (host.folder / "asked").read_text()
+    call("restarted", unit, wait=True, lines=service_state.LINES + 5)
+    asked = (host.folder / "asked").read_text().splitlines()
+    assert all("--unit=demo-a.service" in line for line in asked)
+    counts = [int(line.rpartition("--lines=")[2]) for line in asked]
+    assert counts == [service_state.LINES, service_state.LINES, service_state.LINES + 5], (
+        "causes are looked for in more"
+    )
 
 
 def test_what_does_not_run_is_stopped_before_others_start_and_the_order_says_so(host, call):
