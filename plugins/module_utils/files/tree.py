@@ -77,7 +77,7 @@ def open_folder(base, path):
         descriptor = os.open(start, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
-    names = [name for name in path[len(start) :].split("/") if name] if inside else []
+    names = [name for name in path[len(start) :].split("/") if name]
     try:
         return descend(descriptor, names, path)
     finally:

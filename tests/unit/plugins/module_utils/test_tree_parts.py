@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 
 import pytest
@@ -444,3 +445,55 @@ def test_the_folder_of_a_deployment_is_no_link_and_its_parent_may_be_one(tmp_pat
         tree.open_folder(f"{tmp_path}/real/two", f"{tmp_path}/real/two{below}")
     assert tree.open_folder(f"{tmp_path}/real/one", f"{tmp_path}/real/one/none") is None
     assert tree.open_folder(f"{tmp_path}/none/one", f"{tmp_path}/none/one") is None
+
+
+def test_a_folder_beside_the_deployment_is_not_in_it(tmp_path):
+    """Shared folders may be links to a larger disk, also if their names begin as the deployment's."""
+    (tmp_path / "disk" / "x").mkdir(parents=True)
+    (tmp_path / "one-shared").symlink_to(tmp_path / "disk")
+    os.close(tree.open_folder(f"{tmp_path}/one", f"{tmp_path}/one-shared/x"))
+
+
+def test_a_pipe_that_has_replaced_a_file_meanwhile_holds_nobody(base, monkeypatch):
+    os.mkfifo(str(base / "x"))
+    (base / "y").write_text("")
+    folder, regular = os.open(str(base), os.O_RDONLY), os.stat(str(base / "y"))
+
+    def late(_number, _frame):
+        raise AssertionError("it waits for a writer")
+
+    monkeypatch.setattr(tree.os, "stat", lambda *_given, **_more: regular)
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 5)
+    try:
+        assert tree.look(folder, "x").content == b""
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        os.close(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
+@pytest.mark.parametrize("owner", [(4242, -1), (-1, 4243), (4242, 4243)])
+def test_an_owner_or_a_group_is_set_once(base, owner):
+    path = str(base / "x")
+    tree.make_folder(str(base), path, 0o750, -1, -1)
+    assert [tree.make_folder(str(base), path, 0o750, *owner) for _time in range(2)] == [True, False]
+    status = os.stat(path)
+    assert (status.st_uid, status.st_gid) == tuple(max(number, 0) for number in owner)
+    assert stat.S_IMODE(status.st_mode) == 0o750
+
+
+def test_a_new_folder_is_nobody_else_s_until_it_has_its_owner(base, monkeypatch):
+    seen, own = [], tree.own
+    monkeypatch.setattr(
+        tree,
+        "own",
+        lambda descriptor, *given: seen.append(os.fstat(descriptor).st_mode & 0o777) or own(descriptor, *given),
+    )
+    before = os.umask(0)
+    try:
+        tree.make_folder(str(base), str(base / "x"), 0o755, -1, -1)
+    finally:
+        os.umask(before)
+    assert seen == [0o700] and stat.S_IMODE((base / "x").stat().st_mode) == 0o755

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -130,8 +131,9 @@ def test_dropped_packets_are_a_timeout(run_module, ports):
             item.close()
 
 
-def test_an_address_of_another_host_cannot_be_bound(listening, ports):
+def test_an_address_of_another_host_cannot_be_bound(listening, ports, tmp_path):
     found = listening(ports, address="192.0.2.1")  # RFC 5737: a documentation address
+    assert marks(tmp_path) == [], "without a port there is nothing to listen on"
     assert found["listening"] == [] and set(found["failed"]) == set(map(str, ports))
 
 
@@ -308,3 +310,40 @@ def test_only_the_listener_of_this_name_is_stopped(run_module, listening, ports,
     assert run_module("port_probe", state="stopped", directory=str(tmp_path), name="n2")["stopped"] == []
     assert run_module("port_probe", state="stopped", directory=f"{tmp_path}/x", name="n1")["stopped"] == []
     assert len(marks(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(("address", "family"), [("10.0.0.1", socket.AF_INET), ("fd00::1", socket.AF_INET6)])
+def test_a_socket_has_the_family_of_its_address_and_may_follow_another(monkeypatch, tmp_path, address, family):
+    """A port whose connections ended a moment ago is free for a service, and so for the listener."""
+    made = []
+
+    class Socket:
+        def __init__(self, *given):
+            made.append([given])
+
+        def setsockopt(self, *given):
+            made[-1].append(given)
+
+        def bind(self, place):
+            made[-1].append(place)
+            raise OSError(99, "Cannot assign requested address")
+
+        def close(self):
+            made[-1].append("closed")
+
+    monkeypatch.setattr(port_probe.socket, "socket", Socket)
+    found = port_probe.listen(address, [7, 5], "n1", f"{tmp_path}/none", 1.0)
+    assert found == {"listening": [], "failed": {str(port): "Cannot assign requested address" for port in (5, 7)}}
+    reuse = (socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    assert made == [[(family, socket.SOCK_STREAM), reuse, (address, port), "closed"] for port in (5, 7)]
+
+
+def test_a_listener_leaves_no_process_behind_in_the_module(listening, ports, tmp_path):
+    listening(ports)
+    (pid,) = marks(tmp_path)
+    ended = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        fields = facts.read(f"/proc/{name}/stat").rpartition(")")[2].split()
+        if fields and fields[1] == str(os.getpid()) and fields[0] == "Z":
+            ended.append(int(name))
+    assert ended == [] and os.getsid(pid) != os.getsid(0), "it outlives the connection"

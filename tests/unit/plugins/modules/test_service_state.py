@@ -456,6 +456,15 @@ def test_a_failed_service_is_explained_above_its_log():
     assert lines[5:] == ["INFO", "INFO", "engine core failed"]
 
 
+def test_failures_are_listed_by_name():
+    found = {
+        "failed_services": {"b": "is off", "a": "is on"},
+        "logs": {"a": "x", "b": "y"},
+        "causes": {"a": [], "b": []},
+    }
+    assert service_state.message(found) == "a is on\nx\n\nb is off\ny"
+
+
 def test_units_of_the_site_that_are_part_of_the_target_stay(host, run_module):
     """A site may tie an exporter to the deployment; and a target of the deployment's name may be older than the collection."""
     for name in ("exporter.service", TARGET):
