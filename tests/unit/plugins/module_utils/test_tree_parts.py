@@ -497,3 +497,30 @@ def test_a_new_folder_is_nobody_else_s_until_it_has_its_owner(base, monkeypatch)
     finally:
         os.umask(before)
     assert seen == [0o700] and stat.S_IMODE((base / "x").stat().st_mode) == 0o755
+
+
+def test_shared_folders_have_their_modes_whatever_the_mask_is(tmp_path):
+    before = os.umask(0o077)
+    try:
+        tree.make_shared(str(tmp_path / "a/b/c"), 0o775, -1, -1)
+    finally:
+        left = os.umask(before)
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b", "a/b/c")]
+    assert modes == [0o755, 0o755, 0o775] and left == 0o077
+    assert tree.make_folder(str(tmp_path), str(tmp_path / "x"), 0o700, -1, -1) is True
+
+
+@pytest.mark.parametrize(("number", "quicker"), [(errno.ENOTEMPTY, True), (errno.EEXIST, True), (errno.EACCES, False)])
+def test_of_two_processes_that_make_a_shared_folder_the_second_one_leaves_nothing(
+    tmp_path, monkeypatch, number, quicker
+):
+    def refused(*_given):
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(tree.os, "rename", refused)
+    if quicker:
+        tree.make_shared(str(tmp_path / "cache"), 0o755, -1, -1, mark=True)
+    else:
+        with pytest.raises(OSError, match="no"):
+            tree.make_shared(str(tmp_path / "cache"), 0o755, -1, -1, mark=True)
+    assert os.listdir(str(tmp_path)) == []
