@@ -137,7 +137,6 @@ def _finish(source, place, timeout):
     # type: (str, t.Tuple[str, int], float) -> bool
     try:
         with contextlib.closing(socket.create_connection(place, timeout)) as connection:
-            connection.settimeout(timeout)
             connection.sendall(port_listener.DONE + source.encode() + b"\n")
             heard = b""
             while not heard.endswith(port_listener.ENDED):  # after the banner

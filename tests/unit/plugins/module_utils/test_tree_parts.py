@@ -524,3 +524,26 @@ def test_of_two_processes_that_make_a_shared_folder_the_second_one_leaves_nothin
         with pytest.raises(OSError, match="no"):
             tree.make_shared(str(tmp_path / "cache"), 0o755, -1, -1, mark=True)
     assert os.listdir(str(tmp_path)) == []
+
+
+def test_a_secret_is_nobody_else_s_while_it_is_written(base, monkeypatch):
+    seen, own = [], tree.own
+    monkeypatch.setattr(
+        tree, "own", lambda number, *given: seen.append(os.fstat(number).st_mode & 0o777) or own(number, *given)
+    )
+    folder, before = os.open(str(base), os.O_RDONLY), os.umask(0)
+    try:
+        tree.write(folder, "x", b"secret", 0o644, -1, -1)
+    finally:
+        os.umask(before)
+        os.close(folder)
+    assert seen == [0o600] and stat.S_IMODE((base / "x").stat().st_mode) == 0o644
+
+
+def test_a_link_that_a_killed_run_began_is_no_hindrance(base):
+    (base / f".x{tree.FRESH}").symlink_to("old")
+    folder = os.open(str(base), os.O_RDONLY)
+    for target in ("one", "two"):
+        tree.link(folder, "x", target)
+        assert os.readlink(str(base / "x")) == target and os.listdir(str(base)) == ["x"]
+    os.close(folder)

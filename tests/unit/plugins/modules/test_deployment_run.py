@@ -217,6 +217,8 @@ def test_a_damaged_journal_makes_everything_unknown_and_says_how_it_is_mended(ca
     assert "is damaged" in warning and "write the file again with the plan that is deployed" in warning
     assert call("begin", FIRST)["failed"], "it is still damaged"
     call("begin", FIRST, accept_half=True)
+    found = call("begin", SECOND)
+    assert (found["holder"], found["warnings"]) == (FIRST, []), "who does not get the lock is told who has it"
     (unrecorded,) = call("end", FIRST, verified="d-1")["warnings"]
     assert "is damaged" in unrecorded and "Fix: run deploy, then verify again" in unrecorded
     os.unlink(os.path.join(directory, journal.JOURNAL))
@@ -293,3 +295,12 @@ def test_a_plan_is_noted_as_verified_by_the_end_only(call, directory):
     assert (found["verified"], found["warnings"], found["changed"]) == (True, [], False)
     assert journal.previous(directory, "verified") == {"digest": "d-1"}
     assert journal.read(directory)["run"] == {key: FIRST[key] for key in ("id", "owner", "controller")}
+
+
+def test_check_mode_releases_no_lock(call, directory):
+    os.makedirs(directory)
+    call("begin", FIRST)
+    journal.note(directory, "changing", {"digest": "d-3", "half": "first"}, FIRST)
+    found = call("begin", FIRST, check=True)
+    assert found["failed"] and "the first half" in found["msg"] and deployment_lock.holder_of(directory) == FIRST
+    assert call("begin", FIRST)["failed"] and deployment_lock.holder_of(directory) == {}

@@ -309,6 +309,7 @@ def test_only_the_listener_of_this_name_is_stopped(run_module, listening, ports,
     listening(ports)
     assert run_module("port_probe", state="stopped", directory=str(tmp_path), name="n2")["stopped"] == []
     assert run_module("port_probe", state="stopped", directory=f"{tmp_path}/x", name="n1")["stopped"] == []
+    assert run_module("port_probe", state="stopped", directory=str(tmp_path), name="n")["stopped"] == [], "a part of it"
     assert len(marks(tmp_path)) == 1
 
 
