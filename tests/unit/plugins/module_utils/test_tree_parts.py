@@ -547,3 +547,23 @@ def test_a_link_that_a_killed_run_began_is_no_hindrance(base):
         tree.link(folder, "x", target)
         assert os.readlink(str(base / "x")) == target and os.listdir(str(base)) == ["x"]
     os.close(folder)
+
+
+def test_a_path_that_the_disk_refuses_is_an_error_among_the_others(base):
+    wanted = [
+        {"path": f"{base}/{'x' * 300}", "content": "", "mode": "0640"},
+        {"path": f"{base}/y", "content": "", "mode": "0640"},
+    ]
+    steps, errors = compared(base, files=wanted)
+    assert steps == [(f"{base}/y", "created")] and len(errors) == 1 and "too long" in errors[0]
+
+
+def test_a_copy_of_what_somebody_changed_goes_with_the_deployment(base):
+    options = {"folders": [{"path": str(base), "mode": "0750"}]}
+    for text in ("1", "2"):
+        files = [{"path": f"{base}/run.sh", "content": text, "mode": "0640"}]
+        changes.Update(str(base), "set", changes.Owners(), files=files, **options).compare().apply()
+        (base / "run.sh").write_text("by hand") if text == "1" else None
+    (saved,) = [str(path) for path in base.glob("run.sh.*~")]
+    steps, kept = whole_removal.remove_deployment(str(base), False)
+    assert saved in [step["path"] for step in steps] and kept == [] and not base.exists()
