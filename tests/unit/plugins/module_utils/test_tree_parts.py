@@ -567,3 +567,13 @@ def test_a_copy_of_what_somebody_changed_goes_with_the_deployment(base):
     (saved,) = [str(path) for path in base.glob("run.sh.*~")]
     steps, kept = whole_removal.remove_deployment(str(base), False)
     assert saved in [step["path"] for step in steps] and kept == [] and not base.exists()
+
+
+def test_a_file_beside_the_deployment_stays_although_its_name_begins_alike(base):
+    beside = base.parent / "one-units" / "x.service"
+    beside.parent.mkdir()
+    files = [{"path": str(beside), "content": "1", "mode": "0644"}]
+    changes.Update(str(base), "set", changes.Owners(), files=files).compare().apply()
+    changes.Update(str(base), "set", changes.Owners(), folders=[{"path": str(base), "mode": "0750"}]).compare().apply()
+    assert removal.remove(str(base), ["set"], False) == [] and beside.exists()
+    assert removal.inside("/a", "/a/b") and not removal.inside("/a", "/ab") and not removal.inside("/a", "/a")
