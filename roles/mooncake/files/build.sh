@@ -65,7 +65,7 @@ while IFS= read -r -d '' file; do
     case $path in
     "$PREFIX"/bin/* | "$PREFIX"/sbin/*)
         for folder in /usr/bin /usr/sbin /bin /sbin; do
-            [ ! -e "$folder/$name" ] || surprises+=("$path")
+            [ ! -e "$folder/$name" ] || { surprises+=("$path"); break; } # once: /bin may be a link to /usr/bin
         done
         ;;
     # Only libraries: systemd, Python and others read files below /usr/local/lib and /usr/local/share.
