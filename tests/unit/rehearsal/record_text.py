@@ -19,7 +19,7 @@ OF_THE_PLAN = (
     "planned",
     "metadata",
 )  # arguments that are sections of the plan, of which other tests keep the text
-OF_ONE_RUN = ("run", "reference", "date", "documents")  # arguments that differ for each run
+OF_ONE_RUN = ("run", "reference", "date")  # arguments that differ for each run
 USUAL = ("gather_facts", False)  # of a play
 MINUTE = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d UTC\b")  # of a report
 MOMENT = re.compile(r"\bcompare-\d{8}-\d{6}\b")  # a folder of compare

@@ -11,10 +11,10 @@ A case is a record: ``playbook`` (name or path), ``inventory`` (path), ``variabl
 name), ``folder`` (for temporary files), and optionally ``check``, ``limit`` and ``facts`` (by host).
 
 An answer is ``{task, host, with, give}``: the result ``give`` for tasks with this name (a regular expression that has to match all of it, or the
-name of the module), on this host, if the JSON text of the arguments contains ``with``. The last one that applies counts. What runs in memory is
-real unless an answer has exactly its name and its host: a host that is lost there. The texts ``THE PLAN``
-and ``THE TEXT OF THE PLAN`` in it stand for the plan that was made in the run, ``THE TEXT OF THE PLAN WITH prefill-7 FOR prefill-0`` for one in
-which that engine has this name and the unit ``inference-old.service``.
+name of the module), on this host, if the JSON text of the arguments contains ``with``. The last one that applies counts. ``{raises: TEXT}`` is
+a failure that failed_when does not cover. What runs in memory is real unless an answer has exactly its name and its host: a host that is lost
+there. The texts ``THE PLAN`` and ``THE TEXT OF THE PLAN`` in it stand for the plan that was made in the run, ``THE TEXT OF THE PLAN WITH
+prefill-7 FOR prefill-0`` for one in which that engine has this name and the unit ``inference-old.service``.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from ansible.executor.task_result import _RawTaskResult
 from ansible.inventory.manager import InventoryManager
 from ansible.module_utils.common.collections import ImmutableDict
 from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.play import Play
 from ansible.playbook.role import Role
 from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
@@ -68,19 +69,25 @@ REAL = {
 }
 REAL |= {OWN + name for name in ("plan", "print_text", "service_files", "python_venv", "deployment_run")}
 KEYWORDS = ("check_mode", "diff", "no_log", "become", "environment", "ignore_unreachable", "async_val", "retries")
-# What decides only in runs that no case has, as the task has it.
-WRITTEN = ("changed_when", "check_mode", "diff", "failed_when", "run_once", "until", "delay", "poll", "delegate_facts")
+# Keywords whose effect the record shows in another way.
+SHOWN = {
+    "action",
+    "args",
+    "collections",
+    "delegate_to",
+    "loop",
+    "loop_control",
+    "loop_with",
+    "name",
+    "register",
+    "vars",
+    "when",
+}
+# What decides only in runs that no case has, as the task has it: these first, then every other one.
+FIRST = ("changed_when", "check_mode", "diff", "failed_when", "run_once", "until", "delay", "poll", "delegate_facts")
+WRITTEN = (*FIRST, *sorted(set(Task.fattributes) - SHOWN - {*FIRST, *KEYWORDS, "async"}))
 # What a play says of all its tasks, as it is written; without gather_facts it gathers.
-OF_PLAYS = (
-    "any_errors_fatal",
-    "become",
-    "connection",
-    "force_handlers",
-    "gather_facts",
-    "ignore_unreachable",
-    "max_fail_percentage",
-    "serial",
-)
+OF_PLAYS = sorted(set(Play.fattributes) - {"collections", "environment", "hosts", "name", "tasks", "vars"})
 
 calls: list[Record] = []  # of the running case
 made: list[tuple[str, t.Any]] = []  # module and arguments, of the running task
@@ -98,6 +105,8 @@ def answer(name: str, module: str, host: str, arguments: t.Any) -> Record:
             continue
         if item.get("host", host) == host and item.get("with", "") in text:
             found = item["give"]
+    if "raises" in found:
+        raise AnsibleError(found["raises"])
     return filled(found)
 
 
@@ -224,8 +233,13 @@ def keywords(task: t.Any) -> Record:
     """What a task says besides its module: those that apply, and those that are written in it without applying here."""
     found = {name: plain(getattr(task, name)) for name in KEYWORDS}
     found = {name: value for name, value in found.items() if value not in (None, False, 0, [{}], [])}
+    return {**keywords_written(task), **found}
+
+
+def keywords_written(task: t.Any) -> Record:
+    """Those of the task's own, also if they do not apply here."""
     written = getattr(task, "_ds", None) or {}
-    return {**{name: plain(written[name]) for name in WRITTEN if name in written}, **found}
+    return {name: plain(written[name]) for name in WRITTEN if name in written}
 
 
 def operands(text: str) -> list[str]:
@@ -284,6 +298,7 @@ def note_include(task: t.Any, host: str, status: str, result: Record) -> None:
             "status": status,
             "items": items,
             "include": True,
+            "keywords": keywords_written(task),
             "judged": list(judged),
         }
     )
