@@ -29,7 +29,7 @@ class Unit:
         (folder / "bin").mkdir()
         (folder / "bin" / "sleep").write_text(f"#!/bin/sh\necho $1 >> {self.waits}\n")
         (folder / "bin" / "sleep").chmod(0o755)
-        self.starts = folder / "engine.starts"
+        self.starts, self.digest_file = folder / "engine.starts", str(folder / "engine.digest")
 
     def start(self, version="249", digest="d1", runtime="systemd"):
         """One start: the seconds that it waited, 0 for none."""
@@ -43,7 +43,7 @@ class Unit:
             "work_directory": str(self.folder),
             "scripts": {name: str(self.folder / f"{name}.sh") for name in ("run", "environment")},
             "digest": digest,
-            "digest_file": str(self.folder / "engine.digest"),
+            "digest_file": self.digest_file,
             "starts_file": str(self.starts),
             "start": {"limits": {}},
             "source": [],
@@ -65,6 +65,7 @@ class Unit:
         done = subprocess.run(
             ["sh", str(script)], env={"PATH": path}, capture_output=True, text=True, check=False, timeout=60
         )
+        self.output = done.stdout
         assert done.returncode == 0, done.stdout + done.stderr
         return sum(int(line) for line in self.waits.read_text().splitlines())
 
@@ -101,6 +102,24 @@ def test_a_damaged_record_is_no_reason_to_wait_or_fail(service, text):
     service.starts.write_text(text.replace("NOW", str(int(time.time()))))
     assert service.start() == 0
     assert service.starts.read_text().split()[1:] == ["1", "d1"]
+
+
+@pytest.mark.parametrize("name", ["engine.starts", "engine.digest"])
+def test_what_the_service_put_in_place_of_its_records_keeps_nobody_from_starting(service, tmp_path, name):
+    """A link, a folder, and what cannot be written, as on a full disk."""
+    path, elsewhere = tmp_path / name, tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    path.symlink_to(elsewhere)
+    assert service.start() == 0 and path.is_file() and not path.is_symlink() and list(elsewhere.iterdir()) == []
+    text = path.read_text()
+    path.unlink()
+    (path / "below").mkdir(parents=True)
+    service.start()
+    assert path.is_file() and path.read_text().split()[-1] == text.split()[-1] == "d1"
+    service.starts = pathlib.Path("/dev/full/no") if name == "engine.starts" else service.starts
+    service.digest_file = "/dev/full/no" if name == "engine.digest" else service.digest_file
+    service.start()
+    assert "x-engine.service: cannot write /dev/full/no" in service.output
 
 
 def test_a_link_is_not_read(service, tmp_path):
