@@ -10,23 +10,7 @@ an engine that was met by the process before this one is linked with that one, a
 
 from __future__ import annotations
 
-import math
-import re
-
-START = re.compile(
-    r"^process_start_time_seconds(?:\{[^}\n]*\})? (\S+)$", re.MULTILINE
-)  # prometheus_client, process_collector.py
 HOUR = 3600.0
-
-
-def start_of(page: str) -> float | None:
-    """When the process of a page ``/metrics`` started, in seconds since 1970; None if the page does not say it, or not clearly."""
-    found = set(START.findall(page))
-    try:
-        (start,) = (float(value) for value in found)
-    except ValueError:
-        return None
-    return start if math.isfinite(start) and start > 0 else None
 
 
 class Links:

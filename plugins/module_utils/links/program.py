@@ -19,8 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable
 
 from ..tools.http_client import Reply, Target, ask
+from ..tools.process_start import start_of
 from . import record
-from .decisions import Links, recent, start_of
+from .decisions import Links, recent
 
 AT_ONCE = 16  # engines that are asked at once
 SOON = 1.0  # seconds; requests to an engine with old links hang, so few of them should come in between

@@ -11,8 +11,8 @@ from __future__ import annotations
 import socket
 from typing import Callable, Iterable, Sequence
 
-from ..links.decisions import start_of
 from ..tools.http_client import Target, ask
+from ..tools.process_start import start_of
 from .base import Member, MembersProblem, address_of
 
 

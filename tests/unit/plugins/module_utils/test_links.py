@@ -11,9 +11,10 @@ import signal
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.links import program, record
-from ansible_collections.ascend.inference.plugins.module_utils.links.decisions import Links, recent, start_of
+from ansible_collections.ascend.inference.plugins.module_utils.links.decisions import Links, recent
 from ansible_collections.ascend.inference.plugins.module_utils.links.program import Watch
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
+from ansible_collections.ascend.inference.plugins.module_utils.tools.process_start import start_of
 
 
 @pytest.mark.parametrize(
