@@ -15,6 +15,7 @@ from ansible_collections.ascend.inference.plugins.action.plan import abandoned
 from ansible_collections.ascend.inference.plugins.module_utils.files import begun, deployment_lock
 from ansible_collections.ascend.inference.plugins.modules import service_files
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.begun import (
+    MARK,
     begun_hosts,
     known_hosts,
     placement_text,
@@ -104,3 +105,10 @@ def test_a_file_that_others_can_write_is_not_used(base):
 def test_hosts_whose_records_differ_all_count():
     other = {**RECORD, "router": "n4"}
     assert known_hosts([json.dumps(RECORD), json.dumps(other), "", "{"]) == {"n1", "n2", "n4"}
+
+
+def test_a_host_without_a_readable_record_still_names_those_of_killed_runs():
+    killed = MARK + json.dumps({"hosts": ["n7", "n8"]})
+    assert known_hosts([killed]) == {"n7", "n8"}
+    assert known_hosts(["{" + killed, json.dumps(RECORD)]) == {"n1", "n2", "n7", "n8"}
+    assert known_hosts([json.dumps(RECORD) + killed]) == {"n1", "n2", "n7", "n8"}

@@ -225,6 +225,17 @@ def test_encoders_get_the_proxy_that_drives_the_connector(name, flavour):
     assert launch_plan(*family(name, ENCODED))["software"]["router"]["flavour"] == flavour
 
 
+@pytest.mark.parametrize("prefill", [True, False], ids=["disaggregated", "colocated"])
+@pytest.mark.parametrize("connector", sorted(ANSWERED | CALLED_BACK | EITHER))
+def test_exactly_one_proxy_for_encoders_is_preferred(connector, prefill):
+    pools = types.SimpleNamespace(encode=True, prefill=prefill)
+    context = types.SimpleNamespace(description=types.SimpleNamespace(pools=pools), p2p=connector)
+    found = [name for name in ("epd", "epd_layerwise") if FLAVOURS[name].preferred(context)]
+    assert found == ["epd_layerwise" if prefill and connector not in ANSWERED else "epd"]
+    pools.encode = False
+    assert not any(FLAVOURS[name].preferred(context) for name in ("epd", "epd_layerwise"))
+
+
 def test_every_connector_between_prefill_and_decode_has_a_proxy():
     for word in ANSWERED | CALLED_BACK | EITHER:
         assert [

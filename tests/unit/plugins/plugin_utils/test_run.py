@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import run
@@ -32,6 +33,15 @@ def test_a_run_whose_process_is_gone_has_ended():
         assert not run.ended(holder, HERE)
         process.communicate(b"\n")
     assert run.ended(holder, HERE)
+
+
+def test_the_start_of_a_process_is_its_own_and_tells_it_from_one_before():
+    """Ticks since the boot: a process id that is used again has another start."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        since_boot = time.clock_gettime(time.CLOCK_BOOTTIME)
+        start = int(run.start_of(process.pid)) / os.sysconf("SC_CLK_TCK")
+        process.communicate(b"\n")
+    assert since_boot - 30 < start <= since_boot + 1
 
 
 def test_a_process_id_that_another_process_has_by_now_is_no_life():
