@@ -4,7 +4,7 @@
 """A SIMULATED ``vllm serve`` of a plan for the CPU engine: the engine of pd_cluster as a program, with the counters that a drain reads.
 
 SIGTERM ends it at once, so that every request under way fails. SIMULATED_FAULTS: faults of pd_cluster, separated by spaces; and ``slow``: each
-request takes a second longer.
+request takes a second longer; ``late``: it starts as late as an engine that loads its weights.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import pd_cluster
 
 SECONDS = float(os.environ.get("SIMULATED_REQUEST_SECONDS", "0.3"))  # of a request at decode; prefill takes a third
+LATE = 35.0  # seconds
 
 
 class Engine(pd_cluster.Engine):
@@ -81,9 +82,9 @@ def rank():
 def main(argv):
     role = "prefill" if "kv_producer" in option(argv, "--kv-transfer-config") else "decode"
     address = (option(argv, "--host"), int(option(argv, "--port")))
-    time.sleep(float(os.environ.get("SIMULATED_START_SECONDS", "0.5")))
-    threading.Thread(target=rank, daemon=True).start()
     faults = os.environ.get("SIMULATED_FAULTS", "").split()
+    time.sleep(LATE if "late" in faults else float(os.environ.get("SIMULATED_START_SECONDS", "0.5")))
+    threading.Thread(target=rank, daemon=True).start()
     engine = Engine(
         f"{role}-{address[1]}", role, os.getcwd(), option(argv, "--served-model-name", "tiny"), address, faults
     )
