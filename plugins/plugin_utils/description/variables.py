@@ -279,6 +279,11 @@ class Router:
         "haproxy: distribute requests over several routers, and go on without one that fails or restarts. Clients then use its port, or the frontend's.",
         choice("none", "haproxy"),
     )
+    balancer_image: str = documented(
+        "Image of HAProxy, 2.4 or later, for a runtime of containers: the engines' images have none. Without containers the distribution's package "
+        "is installed.",
+        "",
+    )
     balancer_port: int = documented("Port of the balancer.", number(8001, 1, 65535))
     balancer_status_port: int = documented("Port of the balancer's own health page.", number(8012, 1, 65535))
     balancer_bind: str = documented(

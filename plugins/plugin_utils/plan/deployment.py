@@ -113,8 +113,8 @@ class Context:
 
     @property
     def balanced(self) -> bool:
-        """Whether a balancer distributes requests over the routers. It is the distribution's program on a host."""
-        return self.description.router.balancer != "none" and not self.contained
+        """Whether a balancer distributes requests over the routers. It runs on a host, so not in a cluster."""
+        return self.description.router.balancer != "none" and not self.runtime.in_cluster
 
     @functools.cached_property
     def directory(self) -> str:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """HAProxy in front of several routers: a router that fails or restarts gets no requests, and the others serve.
 
-It needs HAProxy 2.4 or later (Debian 12 has 2.6, openEuler 22.03 has 2.4). Its administration is a unix socket of the service's user; no port
-gives access to it.
+It needs HAProxy 2.4 or later (Debian 12 has 2.6, openEuler 22.03 has 2.4), or an image with it. Its administration is a unix socket of the
+service's user; no port gives access to it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ...description.variables import Host
 from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, bracketed, every_address
 from .client_paths import LISTED, client_paths
+from .container import container
 from .frontend import NOT_CLIENTS, filled
 
 NAME = "balancer"
@@ -92,7 +93,7 @@ def balancer_service(context: Context, host: Host, routers: t.Sequence[Service])
         kind="balancer",
         host=host.name,
         address=reached,
-        argv=(PROGRAM, "-db", "-f", configuration),
+        argv=(posixpath.basename(PROGRAM) if context.contained else PROGRAM, "-db", "-f", configuration),
         env={},
         ports=(
             Port("api", settings.balancer_port, protocol="http", scope="cluster" if fronted else "client"),
@@ -103,6 +104,9 @@ def balancer_service(context: Context, host: Host, routers: t.Sequence[Service])
         start=Start(35, tuple(router.name for router in routers), {"nofile": 1048576}),
         health=Health(f"http://{bracketed(host.address)}:{settings.balancer_status_port}/health", 120),
         stop=Stop("USR1", STOP + 10),
+        container=container(context, host, NAME, directory, own_image=settings.balancer_image)
+        if context.contained
+        else None,
     )
 
 
@@ -122,7 +126,7 @@ def balancer_section(context: Context, services: t.Sequence[Service]) -> dict[st
 
 def socket_path(context: Context) -> str:
     """HAProxy's runtime socket. Only the service's user and root can connect to it."""
-    return posixpath.join(posixpath.dirname(context.digest_file(NAME)), f"{NAME}.sock")
+    return posixpath.join(_run_folder(context), f"{NAME}.sock")
 
 
 def state_file(context: Context, servers: str) -> str:
@@ -131,7 +135,14 @@ def state_file(context: Context, servers: str) -> str:
     Another list of routers has another file: HAProxy takes also the ports of routers from it.
     """
     digest = hashlib.sha256(servers.encode()).hexdigest()[:12]
-    return posixpath.join(posixpath.dirname(context.digest_file(NAME)), f"{NAME}-{digest}.state")
+    return posixpath.join(_run_folder(context), f"{NAME}-{digest}.state")
+
+
+def _run_folder(context: Context) -> str:
+    """Where HAProxy may write. A container can write to one folder of its own only, which the host sees under the same path."""
+    if context.contained:
+        return posixpath.join(context.service_directory(NAME), "work")
+    return posixpath.dirname(context.digest_file(NAME))
 
 
 def _servers(routers: t.Sequence[Service]) -> str:

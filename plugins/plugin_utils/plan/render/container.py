@@ -45,8 +45,11 @@ def image(context: Context, host: Host) -> str:
     return f"{IMAGE}:{tag}{suffix}"
 
 
-def container(context: Context, host: Host, name: str, directory: str, model: str = "") -> dict[str, t.Any]:
+def container(
+    context: Context, host: Host, name: str, directory: str, model: str = "", own_image: str = ""
+) -> dict[str, t.Any]:
     """The container of one service, with the least privileges. ``model`` is that of an engine, empty for services without NPUs.
+    ``own_image``: of a service that is not in the engines' image.
 
     All NPUs of a host are passed to the container and selected by ASCEND_RT_VISIBLE_DEVICES, by physical id. A service can
     access only its own directory, and write only to its work directory; it cannot access secrets of others or files that root reads or runs.
@@ -63,7 +66,7 @@ def container(context: Context, host: Host, name: str, directory: str, model: st
     mounts += [f"{directory}:{directory}:ro", f"{work}:{work}", *settings.mounts]
     return {
         "name": context.runtime.unit(context.description.deployment, name),
-        "image": image(context, host),
+        "image": own_image or image(context, host),
         "devices": devices,
         "mounts": mounts,
         "network": "host",

@@ -29,6 +29,7 @@ def software(context: Context) -> dict[str, t.Any]:
     """Engine, Mooncake and router; for NPUs also CANN."""
     release, router = context.release, flavour_of(context)
     proxies = [f"fastapi{release.fastapi or NEWEST.fastapi}", "httpx", "uvicorn"]
+    packaged = context.balanced and not context.contained  # otherwise the image of the balancer has it
     found: dict[str, t.Any] = {
         "tools": {"venv": context.venv("tools")},
         "engine": {
@@ -42,8 +43,8 @@ def software(context: Context) -> dict[str, t.Any]:
             "flavour": router.name,
             "frontend": context.description.router.frontend,
             "frontend_program": FRONTEND if context.description.router.frontend == "nginx" else "",
-            **({"balancer": context.description.router.balancer} if context.balanced else {}),
-            "balancer_program": BALANCER if context.balanced else "",
+            **({"balancer": context.description.router.balancer} if packaged else {}),
+            "balancer_program": BALANCER if packaged else "",
             "venv": context.venv(router_venv(context)),
             "interpreter": context.program(router_venv(context)),
             "script": script_path(context),

@@ -36,7 +36,7 @@ def missing(case: Case) -> t.Iterator[Finding]:
     Clients would use the first one only, and its failure would still be an outage.
     """
     settings = case.context.description.router
-    if settings.balancer == "none" and len(_routers(case)) > 1 and not case.context.contained:
+    if settings.balancer == "none" and len(_routers(case)) > 1 and not case.context.runtime.in_cluster:
         problem = f"{settings.instances} routers are planned, and nothing distributes requests over them"
         yield Finding.at("inference_router.instances", settings.instances, problem)
 
@@ -58,13 +58,13 @@ def single(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "BALANCER-RUNTIME",
-    "Use inference_runtime: systemd or supervisor, or one router. In a cluster, inference_kubernetes.router.replicas gives several.",
-    "upstream's images have no HAProxy; Kubernetes has services",
+    "Plan a router, or remove the setting. In a cluster, inference_kubernetes.router.replicas gives several.",
+    "Kubernetes has services",
 )
 def runtime(case: Case) -> t.Iterator[Finding]:
     """Several routers or a balancer cannot run in this deployment.
 
-    The balancer is the distribution's HAProxy on a host in front of routers of this deployment; images do not contain it.
+    The balancer is HAProxy on a host in front of routers of this deployment.
     """
     settings = case.context.description.router
     if settings.instances == 1 and settings.balancer == "none":
@@ -74,12 +74,28 @@ def runtime(case: Case) -> t.Iterator[Finding]:
     where = ""
     if flavour(case.context) == "none":
         where = "a deployment without a router"
-    elif case.context.contained:
+    elif case.context.runtime.in_cluster:
         where = f"runtime {case.context.description.runtime}"
     if where:
         what = "a balancer is" if name == "balancer" else f"{value} routers are"
         problem = f"{what} not available for {where}"
         yield Finding.at(f"inference_router.{name}", value, problem)
+
+
+@RULES.rule(
+    "BALANCER-IMAGE",
+    "Set inference_router.balancer_image to an image of HAProxy 2.4 or later by its digest, such as docker.io/library/haproxy:2.8@sha256:..., or plan one "
+    "router without a balancer.",
+    "upstream's images have no HAProxy",
+)
+def balancer_image(case: Case) -> t.Iterator[Finding]:
+    """The balancer has no image.
+
+    It runs in a container as the other services do, and the engines' images do not contain HAProxy.
+    """
+    settings = case.context.description.router
+    if case.named("balancer") and case.context.contained and not settings.balancer_image:
+        yield Finding.at("inference_router.balancer", settings.balancer, "inference_router.balancer_image is not set")
 
 
 @RULES.rule(

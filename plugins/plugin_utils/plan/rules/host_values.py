@@ -235,10 +235,12 @@ def bytes_of(text: str) -> int:
 
 @RULES.rule("IMAGE-NAME", "Write registry/name:tag or registry/name@sha256:digest.", "distribution reference grammar")
 def image_name(case: Case) -> t.Iterator[Finding]:
-    """inference_image is not the name of an image.
+    """inference_image or inference_router.balancer_image is not the name of an image.
 
     It cannot be pulled, and no container starts.
     """
-    image = case.context.description.image
-    if image and not IMAGE.fullmatch(image):
-        yield Finding.at("inference_image", image, f"'{image}' is not the name of an image")
+    description = case.context.description
+    given = {"inference_image": description.image, "inference_router.balancer_image": description.router.balancer_image}
+    for place, image in given.items():
+        if image and not IMAGE.fullmatch(image):
+            yield Finding.at(place, image, f"'{image}' is not the name of an image")

@@ -147,6 +147,13 @@ def _moving_tag(image: str) -> str:
     return tag if "@sha256:" not in image and re.match(r"latest|main|nightly", tag) else ""
 
 
+def _images(case: Case) -> list[tuple[str, str]]:
+    """(variable, image or ""): the engines' and, if there is one in a container, the balancer's."""
+    own, router = case.context.description.image, case.context.description.router
+    balancer = [("inference_router.balancer_image", router.balancer_image)] if router.balancer_image else []
+    return [("inference_image", own), *balancer]
+
+
 @RULES.rule(
     "IMAGE-TAG",
     "Use a release's tag or, better, a digest (image@sha256:...).",
@@ -158,15 +165,14 @@ def image_tag(case: Case) -> t.Iterator[Finding]:
 
     A restart may start a different version from the one that was tested.
     """
-    image = case.context.description.image
-    tag = _moving_tag(image) if image else ""
-    if tag:
-        yield Finding.at("inference_image", image, f"'{tag}' is a moving tag")
+    for place, image in _images(case):
+        if image and _moving_tag(image):
+            yield Finding.at(place, image, f"'{_moving_tag(image)}' is a moving tag")
 
 
 @RULES.rule(
     "IMAGE-DIGEST",
-    "Set inference_image to the image's digest, NAME@sha256:..., which `docker buildx imagetools inspect NAME:TAG` prints, or accept this rule.",
+    "Set the variable to the image's digest, NAME@sha256:..., which `docker buildx imagetools inspect NAME:TAG` prints, or accept this rule.",
     "vllm-ascend: even release tags were pushed again",
     "warning",
 )
@@ -177,11 +183,11 @@ def image_digest(case: Case) -> t.Iterator[Finding]:
     """
     if not case.context.contained:
         return
-    own = case.context.description.image
-    if "@sha256:" in own or (own and _moving_tag(own)):
-        return
-    names = sorted({image_of(case.context, process.host) for dummy, dummy, process in case.engines})
-    yield Finding.at("inference_image", own, f"the image {' and '.join(names)} is named by a tag")
+    planned = sorted({image_of(case.context, process.host) for dummy, dummy, process in case.engines})
+    for place, image in _images(case):
+        if "@sha256:" not in image and not (image and _moving_tag(image)):
+            names = [image] if image else planned
+            yield Finding.at(place, image, f"the image {' and '.join(names)} is named by a tag")
 
 
 @RULES.rule(
@@ -208,16 +214,23 @@ def image_release(case: Case) -> t.Iterator[Finding]:
             yield Finding.at("inference_image", image, problem)
 
 
-@RULES.rule("IMAGE-UNUSED", "Set inference_runtime: docker, or remove the image.", "design of the runtimes", "warning")
+@RULES.rule(
+    "IMAGE-UNUSED",
+    "Set inference_runtime: docker, and for the balancer's image a balancer, or remove the image.",
+    "design of the runtimes",
+    "warning",
+)
 def image_unused(case: Case) -> t.Iterator[Finding]:
-    """inference_image is set, but the runtime starts no containers.
+    """An image is set, but no container is started from it.
 
     The setting has no effect.
     """
     description = case.context.description
-    if description.image and not case.context.contained:
-        problem = f"inference_runtime {description.runtime} starts no containers"
-        yield Finding.at("inference_image", description.image, problem)
+    for place, image in _images(case):
+        if image and not case.context.contained:
+            yield Finding.at(place, image, f"inference_runtime {description.runtime} starts no containers")
+        elif image and place != "inference_image" and not case.named("balancer"):
+            yield Finding.at(place, image, "no balancer is planned on a host")
 
 
 @RULES.rule(

@@ -44,6 +44,7 @@ HOST_DEVICES = {"inventory": hosts(4, APART, inference_devices=list(range(0, 32,
 CERTIFIED = {f"{ROUTER}.certificate": "/etc/ssl/one.pem", f"{ROUTER}.certificate_key": "/etc/ssl/one.key"}
 KNOWN = {"inference_secrets.client_keys": "one two"}
 TWO = {f"{ROUTER}.instances": 2, f"{ROUTER}.balancer": "haproxy"}
+HAPROXY = f"docker.io/library/haproxy@sha256:{64 * 'a'}"
 
 LOCAL = "ock.mmc.local_service."
 MEMCACHE = {f"{STORE}.backend": "memcache"}
@@ -613,8 +614,10 @@ MISTAKES: tuple[Mistake, ...] = (
     M("FRONTEND-RUNTIME", "docker", {f"{ROUTER}.frontend": "nginx", **KNOWN, **CERTIFIED}),
     M("BALANCER-MISSING", "p2p", {f"{ROUTER}.instances": 2}),
     W("BALANCER-SINGLE", "p2p", {f"{ROUTER}.balancer": "haproxy"}),
-    M("BALANCER-RUNTIME", "docker", {f"{ROUTER}.balancer": "haproxy", **TWO}),
-    M("BALANCER-RUNTIME", "docker", {f"{ROUTER}.instances": 2}),
+    M("BALANCER-MISSING", "docker", {f"{ROUTER}.instances": 2}),
+    M("BALANCER-IMAGE", "docker", TWO, f"{ROUTER}.balancer"),
+    M("BALANCER-RUNTIME", "kubernetes", TWO, f"{ROUTER}.balancer"),
+    M("BALANCER-RUNTIME", "kubernetes", {f"{ROUTER}.instances": 2}),
     M("BALANCER-RUNTIME", "p2p", {f"{ROUTER}.balancer": "haproxy", f"{ROUTER}.flavour": "none"}),
     M("BALANCER-OPTION", "pooled", {f"{ROUTER}.args.prometheus-port": 9100, **TWO}),
     M("BALANCER-BIND", "p2p", {f"{ROUTER}.bind": "10.1.0.1", **TWO}),
@@ -680,6 +683,11 @@ MISTAKES: tuple[Mistake, ...] = (
     W("IMAGE-DIGEST", "docker", {"inference_image": ""}),
     W("IMAGE-DIGEST", "kubernetes", {"inference_image": "registry.example:5000/vllm-ascend-own:v1"}),
     W("IMAGE-TAG", "docker", {"inference_image": "registry.example/vllm-ascend-own:latest"}),
+    W("IMAGE-TAG", "docker", {f"{ROUTER}.balancer_image": "haproxy:latest", **TWO}),
+    W("IMAGE-DIGEST", "docker", {f"{ROUTER}.balancer_image": "haproxy:2.8", **TWO}),
+    W("IMAGE-UNUSED", "p2p", {f"{ROUTER}.balancer_image": HAPROXY, **TWO}),
+    W("IMAGE-UNUSED", "docker", {f"{ROUTER}.balancer_image": HAPROXY}),
+    M("IMAGE-NAME", "docker", {f"{ROUTER}.balancer_image": "HAProxy:2.8", **TWO}, also=("IMAGE-DIGEST",)),
     W("ADVISORY", "p2p-0.18", {"inference_env.PYTHONOPTIMIZE": 1}, "inference_release"),
     W(
         "REMOTE-CODE",
