@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Change a service on nodes by the playbooks while two clients send requests, and print a table of what they saw.
 
-    changes.py SCENARIO RUNTIME URL FOLDER      URL: the router; FOLDER: that of the scenario, with its inventory and the nodes' model
+    changes.py SCENARIO RUNTIME HOST FOLDER      HOST: the first node; FOLDER: that of the scenario, with its inventory and the nodes' model
 
 A change fails if a request fails, is empty or has another text than the model's, if another service than expected restarts, or if the engines
-run with other arguments afterwards. A simulated engine ends when it is stopped, so each request that it still gets fails.
+run with other arguments or another release afterwards. A simulated engine ends when it is stopped, so each request that it still gets fails.
 """
 
 from __future__ import annotations
@@ -18,14 +18,32 @@ import subprocess
 import sys
 import time
 import typing as t
+import urllib.request
 
 from ansible_collections.ascend.inference.tests.simulator import load
+from ansible_collections.ascend.inference.tests.simulator.vllm_ascend import release
 from ansible_collections.ascend.inference.tests.simulator.vllm_ascend.model import Model
 
 NODES = ("node1", "node2")
-ENGINES = frozenset(["prefill-0", "prefill-1", "decode-0", "decode-1"])
 IDLE = 12  # seconds: the proxy forgets removed engines at a check, every 10 s, without a request under way
-BAD = 32  # max-num-seqs of engines that transfer wrong KV
+BACK = "was started again and is verified"
+BAD = 32  # max-num-seqs of engines that do not work
+OLDER, NEWER = "0.23.0.post1", "0.24.0rc1"
+OF_NEWER = {  # variables of the newer release, which needs another CANN
+    "systemd": {"inference_release": NEWER, "inference_cann_path": f"/opt/ascend-inference/cann-{NEWER}"},
+    "docker": {
+        "inference_release": NEWER,
+        "inference_image": f"simulated/vllm-ascend:{NEWER}-a3",
+        "container_runtime_archive": "/srv/images/newer.tar",
+    },
+}
+DRILL = {  # the second node is hit last; it has an engine of each pool, and a router
+    "inference_drill_confirm": "inference",
+    "inference_drill": {
+        "faults": [{"kind": "prefill"}, {"kind": "decode"}, {"kind": "router"}, {"kind": "host", "name": NODES[1]}],
+        **{"rate": 6, "words": 24, "tokens": 6, "before": 10, "after": 5, "window": 3, "request_timeout": 30},
+    },
+}
 STARTS = {  # commands of a node whose output has a line "NAME PROCESS" for each running service
     "systemd": "for unit in $(systemctl list-units --plain --no-legend --state=running 'inference-*.service' | cut -d' ' -f1); do"
     " echo $unit $(systemctl show --property=MainPID --value $unit); done",
@@ -34,50 +52,113 @@ STARTS = {  # commands of a node whose output has a line "NAME PROCESS" for each
 
 
 class Change(t.NamedTuple):
-    """``restarted``: names of services; ``sequences``: max-num-seqs of all engines afterwards; ``reason``: in the output of one that must fail."""
+    """``restarted``: names of services; ``reason``: in the output of one that must fail; all engines have ``sequences`` and
+    ``release`` afterwards. ``loaded``: whether clients send requests meanwhile; a drill has a load of its own.
+    """
 
     name: str
     playbook: str
     restarted: t.Collection[str]
     variables: dict[str, t.Any]
-    sequences: int = 0
     reason: str = ""
+    sequences: int = 0
+    release: str = OLDER
+    loaded: bool = True
 
 
-def planned(decode: int = 2, sequences: int = 0, **more: t.Any) -> dict[str, t.Any]:
-    """Variables of a service with this many decode engines, all with this max-num-seqs."""
-    pools = {
-        name: {"instances": number, "tensor_parallel_size": 2} for name, number in (("prefill", 2), ("decode", decode))
-    }
-    arguments = {"max-model-len": 4096, "enable-prefix-caching": False}
-    return {
-        "inference_pools": pools,
-        "inference_args": {**arguments, **({"max-num-seqs": sequences} if sequences else {})},
-        **more,
-    }
+class Layout(t.NamedTuple):
+    """``port``: where clients ask; ``fault``: what engines with BAD do (a fact of their simulator). The last pool gets more instances and less."""
+
+    pools: tuple[str, ...]
+    port: int
+    fault: str
+
+    @property
+    def engines(self) -> set[str]:
+        """The names of all engines, two of each pool."""
+        return {f"{name}-{number}" for name in self.pools for number in (0, 1)}
+
+    def planned(self, instances: int = 2, sequences: int = 0, **more: t.Any) -> dict[str, t.Any]:
+        """Variables of a service with this many instances of the last pool, all with this max-num-seqs."""
+        numbers = {**dict.fromkeys(self.pools, 2), self.pools[-1]: instances}
+        arguments = {"max-model-len": 4096, "enable-prefix-caching": False}
+        return {
+            "inference_pools": {
+                name: {"instances": number, "tensor_parallel_size": 2} for name, number in numbers.items()
+            },
+            "inference_args": {**arguments, **({"max-num-seqs": sequences} if sequences else {})},
+            **more,
+        }
+
+    def settings(self, on_second: t.Collection[str]) -> list[Change]:
+        """Changes that one router allows, in their order. ``on_second``: the engines of the second node."""
+        last, third = (f"{self.pools[-1]}-{number}" for number in (1, 2))
+        restart = {"inference_services": [last]}, {"inference_services": sorted(on_second)}
+        return [
+            Change("scale up", "deploy", {third}, self.planned(3)),
+            Change("argument", "deploy", self.engines | {third}, self.planned(3, 8), sequences=8),
+            Change("scale down", "deploy", {third}, self.planned(2, 8), sequences=8),
+            Change("restart", "restart", {last}, self.planned(2, 8, **restart[0]), sequences=8),
+            Change("host", "restart", on_second, self.planned(2, 8, **restart[1]), sequences=8),
+            Change("upgrade", "upgrade", self.engines, self.planned(2, 16), sequences=16),
+            Change("bad upgrade", "upgrade", self.engines, self.planned(2, BAD), BACK, 16),
+        ]
+
+    def releases(self, on_second: t.Collection[str], runtime: str) -> list[Change]:
+        """Another release, half by half: one whose engines do not work, one that is good, and back. Routers are of a release, too."""
+        newer, every = OF_NEWER[runtime], self.engines | {"router", "router-1"}
+        return [
+            Change("bad release", "upgrade", {*on_second, "router-1"}, self.planned(2, BAD, **newer), BACK),
+            Change("newer", "upgrade", every, self.planned(2, **newer), release=NEWER),
+            Change("older", "upgrade", every, self.planned()),
+            Change("deaths", "drill", {*on_second, "router-1"}, self.planned(**DRILL), loaded=False),
+        ]
+
+    def restarting_routers(self, on_second: t.Collection[str]) -> list[Change]:
+        """Changes of the list of engines, which each router reads at its start."""
+        changed = {f"{self.pools[-1]}-2", "router", "router-1"}
+        return [
+            Change("scale up", "deploy", changed, self.planned(3)),
+            Change("scale down", "deploy", changed, self.planned()),
+        ]
 
 
-def changes(hosts_engines: t.Collection[str]) -> list[Change]:
-    """All changes, in their order."""
-    restart = {"inference_services": ["decode-1"]}, {"inference_services": sorted(hosts_engines)}
-    back = "was started again and is verified"
-    return [
-        Change("scale up", "deploy", {"decode-2"}, planned(3)),
-        Change("argument", "deploy", ENGINES | {"decode-2"}, planned(3, 8), 8),
-        Change("scale down", "deploy", {"decode-2"}, planned(2, 8), 8),
-        Change("restart", "restart", {"decode-1"}, planned(2, 8, **restart[0]), 8),
-        Change("host", "restart", hosts_engines, planned(2, 8, **restart[1]), 8),
-        Change("upgrade", "upgrade", ENGINES, planned(2, 16), 16),
-        Change("bad upgrade", "upgrade", ENGINES, planned(2, BAD), 16, back),
-    ]
+LAYOUTS = {  # by the beginning of the scenario's name
+    "changes": Layout(("prefill", "decode"), 8000, "garbled_with"),
+    "colocated": Layout(("colocated",), 8000, "crashes_with"),
+    "halves": Layout(("prefill", "decode"), 8001, "garbled_with"),
+    "layerwise": Layout(("prefill", "decode"), 8001, "garbled_with"),
+}
+
+
+def option(line: str, name: str) -> str:
+    """The value of an option in a command line, or ""."""
+    return (re.findall(rf"--{name} (\S+)", line) or [""])[0]
+
+
+def version(line: str) -> str:
+    """The version of vLLM that the engine with this command line reports."""
+    with urllib.request.urlopen(f"http://{option(line, 'host')}:{option(line, 'port')}/version", timeout=10) as reply:
+        return str(json.load(reply)["version"])
 
 
 class Service:
     """The service on the nodes of a scenario."""
 
-    def __init__(self, scenario: str, runtime: str, url: str, folder: str) -> None:
-        self.scenario, self.runtime, self.url, self.folder = scenario, runtime, url, pathlib.Path(folder)
+    def __init__(self, scenario: str, runtime: str, host: str, folder: str) -> None:
+        self.scenario, self.runtime, self.folder = scenario, runtime, pathlib.Path(folder)
+        self.kind = scenario.split("_", maxsplit=1)[0]
+        self.layout = LAYOUTS[self.kind]
+        self.url = f"http://{host}:{self.layout.port}"
         self.model = Model(self.folder / "model")
+
+    def changes(self, on_second: t.Collection[str]) -> list[Change]:
+        """All changes of the scenario, in their order."""
+        if self.kind == "halves":
+            return self.layout.releases(on_second, self.runtime)
+        if self.kind == "layerwise":
+            return self.layout.restarting_routers(on_second)
+        return self.layout.settings(on_second)
 
     def run(self, node: str, command: str) -> str:
         """The output of a command on a node."""
@@ -93,19 +174,19 @@ class Service:
             for name, start in rows.findall(self.run(node, STARTS[self.runtime]))
         }
 
-    def sequences(self) -> set[int]:
-        """The values of max-num-seqs with which engines run; 0 without one."""
+    def engines(self) -> set[tuple[int, str]]:
+        """(max-num-seqs with which an engine runs, or 0; the version of vLLM that it reports) of all engines."""
         lines = [
             line
             for node in NODES
             for line in self.run(node, "ps -eo args").splitlines()
             if " serve /models/tiny " in line
         ]
-        return {int((re.findall(r"--max-num-seqs (\d+)", line) or ["0"])[0]) for line in lines}
+        return {(int(option(line, "max-num-seqs") or 0), version(line)) for line in lines}
 
     def plant(self) -> None:
-        """Let engines with BAD sequences transfer wrong KV."""
-        fault = json.dumps({"garbled_with": f"--max-num-seqs {BAD}"})[1:-1]
+        """Let engines with BAD sequences have the fault."""
+        fault = json.dumps({self.layout.fault: f"--max-num-seqs {BAD}"})[1:-1]
         for node in NODES:
             self.run(node, f"""sed --in-place 's/"engine": {{/&{fault}, /' /var/lib/ascend-simulator/host.json""")
 
@@ -129,34 +210,47 @@ class Service:
         """The text of an engine alone."""
         return "".join(self.model.generate(prompt, tokens, [], [], ignore_end=True)[0])
 
-    def problems(self, change: Change) -> list[str]:
-        """Run a change under load, print its row -> what went wrong."""
-        time.sleep(IDLE)
-        before, began = self.starts(), time.monotonic()
+    def played(self, change: Change) -> list[str]:
+        """Run a change, print its row -> what clients saw, and what is wrong with its result."""
+        began = time.monotonic()
+        if not change.loaded:
+            found = [self.play(change)]
+            print(f"{change.name:11}{time.monotonic() - began:.0f} s", flush=True)
+            return found
         with load.Load(self.url, "tiny", clients=2) as requests:
             found = [self.play(change)]
-        after, report = self.starts(), requests.report(self.expected)
-        lost = {name: report[name] for name in ("failures", "empty", "wrong")}
+        report = requests.report(self.expected)
         row = f"{report['answered']:5} answered, {report['failures']} failed, {report['empty']} empty, {report['wrong']} wrong"
         times = f"gap {report['gap']} s, p99 {report['first_p99']:.1f} s, {time.monotonic() - began:.0f} s"
         print(f"{change.name:11}{row}, {times}", flush=True)
-        restarted = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-        if any(lost.values()) or report["answered"] < 10:
+        if any(report[name] for name in ("failures", "empty", "wrong")) or report["answered"] < 10:
             found.append(f"requests were lost, or too few were sent: {report}")
+        return found
+
+    def problems(self, change: Change) -> list[str]:
+        """Run a change -> what went wrong."""
+        time.sleep(IDLE)
+        before = self.starts()
+        found = self.played(change)
+        after = self.starts()
+        restarted = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
         if restarted != set(change.restarted):
             found.append(f"{sorted(restarted)} restarted instead of {sorted(change.restarted)}")
-        if self.sequences() != {change.sequences}:
-            found.append(f"engines run with max-num-seqs {self.sequences()} instead of {change.sequences}")
+        runs, wanted = self.engines(), (change.sequences, release.load(change.release).vllm)
+        if runs != {wanted}:
+            found.append(f"engines run with {runs} (max-num-seqs, vLLM) instead of {wanted}")
         return [f"{change.name}: {problem}" for problem in found if problem]
 
 
 def main(arguments: list[str]) -> int:
     """Run all changes up to the first that fails."""
-    service = Service(*arguments)
+    service, runtime = Service(*arguments), arguments[1]
     service.plant()
-    on_second = {name for name, start in service.starts().items() if start.startswith(NODES[1])}
-    print(f"{service.runtime}: {', '.join(sorted(on_second))} on {NODES[1]}", flush=True)
-    for change in changes(on_second):
+    on_second = {
+        name for name, start in service.starts().items() if start.startswith(NODES[1])
+    } & service.layout.engines
+    print(f"{runtime}: {', '.join(sorted(on_second))} on {NODES[1]}", flush=True)
+    for change in service.changes(on_second):
         found = service.problems(change)
         if found:
             print("\n".join(found))

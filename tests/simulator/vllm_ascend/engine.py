@@ -297,6 +297,8 @@ class Engine:
     async def run_here(self, number, request):
         """Result of a request on a rank of this process; a crashed engine core stops the process."""
         try:
+            if self.host.planted("crashes_with"):
+                raise EngineDead("EngineCore encountered an issue: a planted fault")
             return await self.ranks[number].run(request)
         except EngineDead as error:
             self.on_death(str(error))

@@ -82,10 +82,9 @@ class Host:
     def mooncake(self):
         return self.facts.get("mooncake") or {}
 
-    @property
-    def garbles(self):
-        """Whether KV that this engine transfers is wrong: if its command line contains the planted text."""
-        return self.facts.get("garbled_with", "\0") in " ".join(sys.argv)
+    def planted(self, fault):
+        """Whether this engine has a fault: if its command line contains the planted text."""
+        return self.facts.get(fault, "\0") in " ".join(sys.argv)
 
     @property
     def generation(self):

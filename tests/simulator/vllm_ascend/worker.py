@@ -99,7 +99,7 @@ class Worker:
 
     def through_network(self, data, quiet=False):
         """Received bytes: without this device's address in hccn.conf they are wrong."""
-        if self.host.garbles:
+        if self.host.planted("garbled_with"):
             return bytes(len(data))
         if self.host.hccn_address(self.device):
             return data
