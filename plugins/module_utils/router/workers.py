@@ -5,17 +5,22 @@
 
 Measured with 0.1.17: with --enable-igw, and for colocated engines also without it, members are added and removed at once, and
 requests under way go on. Between prefill and decode without --enable-igw, removing works and adding is refused (400). With --enable-igw
-engines of the command line are not members. A member is admitted without a probe, so it must be proven before.
+engines of the command line are not members. A member is admitted without a probe, so it must be proven before. URLs are compared as
+text: http://192.0.2.1:7300 and http://192.0.2.1:7300/ are two members, and only the one that is named is removed. With
+--intra-node-data-parallel-size each rank is listed, as http://192.0.2.1:7300@0, and the URL without the rank removes all of them.
 """
 
 from __future__ import annotations
 
+import re
+from typing import Any
 from urllib.parse import quote
 
 from .base import Member, MembersProblem, Router, refused
 
 WORKER_TYPES = {"prefill": "prefill", "decode": "decode", "colocated": "regular"}
 KINDS = {worker_type: kind for kind, worker_type in WORKER_TYPES.items()}
+RANK = re.compile(r"@\d+\Z")
 RESTART = "restart the router with --enable-igw, or without this engine in its command line"
 
 
@@ -23,15 +28,14 @@ class Workers(Router):
     """The workers of vllm-router."""
 
     def read(self) -> list[Member]:
+        return sorted({_member(worker) for worker in self._listed()})
+
+    def _listed(self) -> list[dict[str, Any]]:
         status, answer = self.request("GET", "/workers")
         workers = answer.get("workers")
         if status != 200 or not isinstance(workers, list) or not all(isinstance(worker, dict) for worker in workers):
             raise refused(self, "list its workers", status, answer, "check that this is the port of a vllm-router")
-        found = [
-            Member(KINDS.get(str(worker.get("worker_type")), "colocated"), str(worker.get("url", "")).rstrip("/"))
-            for worker in workers
-        ]
-        return sorted(found)
+        return workers
 
     def add(self, member: Member) -> None:
         if member.kind not in WORKER_TYPES:
@@ -42,6 +46,18 @@ class Workers(Router):
             raise refused(self, f"add {member.url}", status, answer, RESTART)
 
     def remove(self, member: Member) -> None:
-        status, answer = self.request("DELETE", "/workers/" + quote(member.url, safe=""))
-        if status not in (200, 202, 404) and answer.get("code") != "WORKER_NOT_FOUND":
-            raise refused(self, f"remove {member.url}", status, answer, "look into the router's log")
+        urls = {_without_rank(worker) for worker in self._listed() if _member(worker) == member}
+        for url in sorted(urls or {member.url}):
+            status, answer = self.request("DELETE", "/workers/" + quote(url, safe=""))
+            if status not in (200, 202, 404) and answer.get("code") != "WORKER_NOT_FOUND":
+                raise refused(self, f"remove {url}", status, answer, "look into the router's log")
+
+
+def _without_rank(worker: dict[str, Any]) -> str:
+    """The URL of a listed worker as the router was given it."""
+    return RANK.sub("", str(worker.get("url", "")))
+
+
+def _member(worker: dict[str, Any]) -> Member:
+    """The engine of a listed worker."""
+    return Member(KINDS.get(str(worker.get("worker_type")), "colocated"), _without_rank(worker).rstrip("/"))

@@ -119,6 +119,25 @@ def test_a_slash_at_the_end_is_no_other_engine(members, router, api):
     assert not members(api, ONE_EACH)["changed"]
 
 
+def test_a_worker_that_is_listed_with_a_slash_or_by_its_ranks_leaves(members, router):
+    """vllm-router 0.1.17 compares URLs as text; with --intra-node-data-parallel-size it lists ranks, and takes the URL without them."""
+    forms = [D2, D2 + "/", D2 + "@0", D2 + "@1", D2 + "/@0"]
+    router.workers.update(dict.fromkeys(forms, "decode"))
+    normal = router.answer
+
+    def answer(method, path, body):
+        url = unquote(path[9:]) if method == "DELETE" else ""
+        assert "@" not in url, "the router knows no such worker"
+        for rank in (url + "@0", url + "@1"):
+            router.workers.pop(rank, None)
+        return normal(method, path, body)
+
+    router.answer = answer
+    assert not members("workers", SECOND)["changed"], "it is there"
+    assert members("workers", SECOND, state="absent")["removed"] == [D2]
+    assert router.workers == {P1: "prefill", D1: "decode"}
+
+
 @pytest.mark.parametrize("api", ["workers", "instances"])
 def test_purge_leaves_exactly_the_wanted_members(members, api):
     assert members(api, SECOND)["others"] == [D1, P1]
