@@ -51,9 +51,8 @@ class Engine(pd_cluster.Engine):
 
     def metrics(self):
         with self.lock:
-            running, held = sum(self.running), len(self.held)
-        lines = (("num_requests_running", running), ("num_requests_waiting", 0), ("kv_cache_usage_perc", held / 1000))
-        return super().metrics() + "".join(f'vllm:{name}{{engine="0"}} {value}\n' for name, value in lines)
+            held = len(self.held)
+        return super().metrics() + f'vllm:kv_cache_usage_perc{{engine="0"}} {held / 1000}\n'
 
 
 class Registry(pd_cluster.Server):

@@ -180,7 +180,9 @@ class Engine(Server):
         def counter(name, value, more=""):
             lines.append(f"vllm:{name}{{{labels}{more}}} {value:.1f}")
 
-        counter("num_requests_running", sum(self.running))
+        for rank, number in enumerate(self.running):
+            row = f'engine="{rank}",model_name="{self.cluster.model}"'
+            lines += [f"vllm:num_requests_running{{{row}}} {number}", f"vllm:num_requests_waiting{{{row}}} 0"]
         counter("prompt_tokens_total", self.count["prompt"])
         for rank, number in enumerate(self.finished):
             row = f'engine="{rank}",model_name="{self.cluster.model}",finished_reason="length"'

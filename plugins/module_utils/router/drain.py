@@ -9,19 +9,20 @@ vLLM's health page answers 200 after SIGTERM while new requests get 500 (0.32.0,
 * at prefill ``kv_cache_usage_perc`` is 0: blocks of finished requests are held until decode has fetched them;
 * at decode the prefill engines have finished what they had when the wait began: routers choose decode before prefill has answered.
 
-An engine that refuses connections has nothing left. One that accepts them and does not answer may have: it is asked again.
+An engine that refuses connections has nothing left. One that accepts them and does not answer, or without these counters, may have: it is asked
+again.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, NamedTuple, Sequence, Union
 
 from ..tools.http_client import Target, ask
-from ..verify.metrics import FINISHED, Samples, read_metrics
+from ..verify.metrics import FINISHED, RUNNING, WAITING, Samples, read_metrics
 
-RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
 USAGE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")  # the latter up to vLLM 0.10
 INTERVAL = 0.5  # seconds between two readings
 
@@ -58,6 +59,9 @@ def left_in(engine: Engine, found: Found) -> str:
     """What an engine still has to do; empty if nothing."""
     if found is None or isinstance(found, str):
         return found or ""
+    missing = [name for name in (RUNNING, WAITING) if name not in found]
+    if missing:
+        return f"requests that are not known (no {' and no '.join(missing)} at /metrics)"
     texts = []
     for name, text in ((RUNNING, "running"), (WAITING, "waiting")):
         if found.get(name):
@@ -68,37 +72,52 @@ def left_in(engine: Engine, found: Found) -> str:
     return ", ".join(texts)
 
 
-def under_way(found: Samples) -> float:
-    """Requests of an engine that are running or waiting."""
-    return found.get(RUNNING, 0.0) + found.get(WAITING, 0.0)
+def ranks_of(found: Samples) -> dict[str, tuple[float, float]]:
+    """{data-parallel rank: (requests that have finished, and that run or wait)}; an engine without ranks in its counters has the rank ""."""
+    named = [re.match(re.escape(RUNNING) + r"(\{engine=.*\})\Z", name) for name in found]
+    return {
+        rank: (found.get(FINISHED + rank, 0.0), found.get(RUNNING + rank, 0.0) + found.get(WAITING + rank, 0.0))
+        for rank in [match.group(1) for match in named if match] or [""]
+    }
 
 
 class Promised:
     """Requests at prefill engines for which a router may have chosen an engine that leaves.
 
-    Prefill serves requests in the order of their arrival: when as many have finished as there were, these have.
+    Each rank of prefill serves requests in the order of their arrival: when as many have finished as there were, these have. So they have if it
+    counts anew, because its process has.
     """
 
     def __init__(self, urls: Sequence[str], read: Callable[[str], Found]) -> None:
         self.read = read
-        self.due: dict[str, float | None] = dict.fromkeys(
-            urls
-        )  # number of finished requests; None until the engine has reported it
+        # {URL: {rank: (finished at the beginning, number at which they all have)}}; None until the engine has reported it
+        self.due: dict[str, dict[str, tuple[float, float]] | None] = dict.fromkeys(urls)
         self.left()
 
     def left(self) -> int:
         """Number of prefill engines that are not known to have finished them yet."""
         for url, due in list(self.due.items()):
             found = self.read(url)
-            if isinstance(found, str):
-                continue
-            if not found or not under_way(found):
+            if found is None:
                 del self.due[url]
-            elif due is None:
-                self.due[url] = found.get(FINISHED, 0.0) + under_way(found)
-            elif found.get(FINISHED, 0.0) >= due:
-                del self.due[url]
+            elif not isinstance(found, str) and RUNNING in found and WAITING in found:
+                self.due[url] = _still_due(due, ranks_of(found))
+                if not self.due[url]:
+                    del self.due[url]
         return len(self.due)
+
+
+def _still_due(
+    due: dict[str, tuple[float, float]] | None, now: dict[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """The ranks that have not finished what is due; ``due`` None: what each has under way now."""
+    if due is None:
+        due = {rank: (finished, finished + under_way) for rank, (finished, under_way) in now.items()}
+    return {
+        rank: (first, last)
+        for rank, (first, last) in due.items()
+        if rank in now and now[rank][1] and first <= now[rank][0] < last
+    }
 
 
 def drain(

@@ -17,6 +17,8 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 SOURCES = ("local_compute", "local_cache_hit", "external_kv_transfer")
 
 FINISHED = "vllm:request_success_total"
+RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
+BY_RANK = (FINISHED, RUNNING, WAITING)
 
 Samples = Dict[str, float]
 
@@ -27,7 +29,7 @@ def read_metrics(text: str) -> Samples:
     A name is absent if one of its values is text, NaN or infinite: the sum of the others would be taken for the whole.
 
     Only two labels are kept: `source` of vllm:prompt_tokens_by_source_total (vLLM >= 0.16), and `engine` (the data-parallel rank)
-    of vllm:request_success_total, as `vllm:request_success_total{engine=…}`.
+    of requests that have finished, run or wait, such as `vllm:request_success_total{engine=…}`.
     """
     samples: Samples = {}
     unknown = set()
@@ -39,8 +41,8 @@ def read_metrics(text: str) -> Samples:
         labels = dict(_LABEL.findall(found.group(2) or ""))
         if labels.get("source"):
             names.append(f"{found.group(1)}{{source={labels['source']}}}")
-        if found.group(1) == FINISHED and labels.get("engine"):
-            names.append(f"{FINISHED}{{engine={labels['engine']}}}")
+        if found.group(1) in BY_RANK and labels.get("engine"):
+            names.append(f"{found.group(1)}{{engine={labels['engine']}}}")
         value = _value(found.group(3))
         if value is None:
             unknown.update(names)

@@ -18,6 +18,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.router.drain impo
 
 RUNNING, WAITING, USAGE = "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc"
 FINISHED = "vllm:request_success_total"
+IDLE = {RUNNING: 0.0, WAITING: 0.0}
 PREFILL, DECODE = Engine("prefill-1", "prefill", "http://p1"), Engine("decode-1", "decode", "http://d1")
 
 
@@ -28,7 +29,7 @@ def waited(engine, readings, others=(), timeout=100):
 
     def read(url):
         last[url] = next(series[url], last.get(url, {}))
-        return last[url]
+        return {**IDLE, **last[url]} if isinstance(last[url], dict) else last[url]
 
     now = [0.0]
 
@@ -110,7 +111,7 @@ def test_only_an_engine_that_is_not_there_is_gone(status, known):
     found = metrics_of(url)
     server.shutdown()
     server.server_close()
-    assert (found == {RUNNING: 1.0}) if known else ("requests that are not known" in found)
+    assert (found[RUNNING] == 1.0) if known else ("requests that are not known" in found)
     assert metrics_of(url) is None, "nobody listens any more"
 
 
@@ -123,7 +124,7 @@ def engine():
         def do_GET(self):
             self.send_response(200)
             self.end_headers()
-            self.wfile.write(b'vllm:num_requests_running{engine="0"} 1.0\n')
+            self.wfile.write(b'vllm:num_requests_running{engine="0"} 1.0\nvllm:num_requests_waiting{engine="0"} 0.0\n')
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
@@ -146,9 +147,12 @@ def test_the_module_warns_and_goes_on(run_module, engine):
         (PREFILL, "not known", "not known"),
         (PREFILL, {RUNNING: 2.0, WAITING: 1.0}, "2 requests running, 1 requests waiting"),
         (PREFILL, {RUNNING: 0.0, WAITING: 0.0, USAGE: 1e-6}, ""),
-        (PREFILL, {USAGE: 0.0123}, "1.23% of its KV cache held for decode"),
-        (PREFILL, {"vllm:gpu_cache_usage_perc": 0.5}, "50.00% of its KV cache held for decode"),
-        (DECODE, {USAGE: 0.5}, ""),
+        (PREFILL, {**IDLE, USAGE: 0.0123}, "1.23% of its KV cache held for decode"),
+        (PREFILL, {**IDLE, "vllm:gpu_cache_usage_perc": 0.5}, "50.00% of its KV cache held for decode"),
+        (DECODE, {**IDLE, USAGE: 0.5}, ""),
+        (DECODE, {}, f"requests that are not known (no {RUNNING} and no {WAITING} at /metrics)"),
+        (DECODE, {RUNNING: 0.0}, f"requests that are not known (no {WAITING} at /metrics)"),
+        (PREFILL, {WAITING: 3.0}, f"requests that are not known (no {RUNNING} at /metrics)"),
     ],
 )
 def test_what_an_engine_has_left(engine, found, text):
@@ -169,3 +173,35 @@ def test_requests_that_wait_at_prefill_are_promised_as_well():
         == 2.5
     )
     assert waited(DECODE, [{}], [None]).seconds == 2
+
+
+def gauges(rank, running, finished):
+    return {
+        f"{RUNNING}{{engine={rank}}}": running,
+        f"{WAITING}{{engine={rank}}}": 0.0,
+        f"{FINISHED}{{engine={rank}}}": finished,
+    }
+
+
+def test_each_rank_of_prefill_finishes_what_it_has():
+    """One rank is busy with a long prompt while the other finishes many short ones."""
+    rows = [
+        {RUNNING: 2.0, FINISHED: 10.0 + number, **gauges(0, 1.0, 5.0), **gauges(1, 1.0, 5.0 + number)}
+        for number in range(20)
+    ]
+    done = {RUNNING: 2.0, FINISHED: 31.0, **gauges(0, 1.0, 6.0), **gauges(1, 1.0, 25.0)}
+    assert waited(DECODE, [{}], [*rows, done]).seconds == 11.5
+    idle = {RUNNING: 1.0, FINISHED: 31.0, **gauges(0, 0.0, 5.0), **gauges(1, 1.0, 25.0)}
+    assert waited(DECODE, [{}], [*rows, idle]).seconds == 11.5
+
+
+def test_prefill_that_starts_anew_under_load_has_lost_what_it_promised():
+    rows = [{RUNNING: 2.0, FINISHED: 5000.0}, {RUNNING: 2.0, FINISHED: 5000.0}, None, {RUNNING: 2.0, FINISHED: 3.0}]
+    assert waited(DECODE, [{}], rows).seconds == 2.5
+    assert waited(DECODE, [{}], [rows[0], rows[1], UNKNOWN, rows[3]]).seconds == 3
+
+
+def test_prefill_without_counters_may_have_requests():
+    clock = iter(range(99)).__next__
+    found = drain([DECODE], ["http://p0"], 3, 2, lambda url: IDLE if url == DECODE.url else {}, clock, lambda _s: None)
+    assert found.busy == {"decode-1": "requests at prefill that may be sent to it"}
