@@ -104,6 +104,8 @@ def reconcile(
     if removed and not allow_last:
         _others_answer(router, [member for member in after if member not in removed], removed, end, clock, sleep)
     away.note(router.away, [member.url for member in leaving])
+    if state == "absent":  # a router that has just started may have got one back before it was noted
+        removed += [member for member in router.read() if member in wanted and member not in removed]
     for member in removed:
         router.remove(member)
     _until(router, lambda now: not any(member in now for member in removed), end, "give up", removed, clock, sleep)

@@ -406,6 +406,25 @@ def test_a_router_that_has_just_started_does_not_get_an_engine_that_leaves(membe
     assert listed() == [D2]
 
 
+def test_an_engine_that_a_starting_router_gets_back_meanwhile_is_removed(members, router, away):
+    """The program that adds engines after the router's start adds it between the first look and the note."""
+    path, listed = away
+    normal = router.answer
+
+    def answer(method, path, body):
+        found = normal(method, path, body)
+        if method == "GET":
+            assert listed() or D2 not in router.workers
+            if not listed():
+                router.workers[D2] = "decode"
+        return found
+
+    router.answer = answer
+    found = members("workers", SECOND, state="absent", away=str(path))
+    assert router.workers == {P1: "prefill", D1: "decode"} and listed() == [D2]
+    assert (found["changed"], found["removed"], found["after"]["decode"]) == (True, [D2], [D1])
+
+
 def test_an_engine_that_a_killed_run_noted_counts_as_missing_though_it_is_listed(members, router, away):
     path, _listed = away
     path.write_text(json.dumps([D1]))
