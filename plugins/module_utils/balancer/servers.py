@@ -45,10 +45,10 @@ def bring(
     heavier = [name for name in names if weight is not None and before[name].weight != weight]
     if check:
         return Outcome(before, _predicted(before, due, state, heavier, weight), 0.0, {})
+    for name in heavier:  # first: a router that is returned gets no more than its share at any moment
+        balancer.set_weight(name, int(weight or 0))
     for name in due:
         balancer.set_state(name, state)
-    for name in heavier:
-        balancer.set_weight(name, int(weight or 0))
     begin = clock()
     after, left = _read_back(balancer, names, state)
     while left and clock() - begin < timeout:

@@ -150,6 +150,12 @@ def test_weights(run, haproxy):
     assert "weight is 257, and HAProxy takes 0 to 256" in run(weight=257)["msg"]
 
 
+def test_a_router_that_returns_with_a_small_weight_never_has_its_old_one(run, haproxy):
+    haproxy.servers["router-1"][1] = DRAIN
+    assert run(weight=5)["after"]["router-1"] == {"state": "ready", "up": True, "weight": 5, "requests": 0}
+    assert haproxy.calls == ["set server routers/router-1 weight 5", "set server routers/router-1 state ready"]
+
+
 @pytest.mark.parametrize(("weight", "refused"), [(-1, True), (0, False), (256, False), (257, True)])
 @pytest.mark.parametrize("check", [True, False])
 def test_a_weight_that_haproxy_takes(run, haproxy, weight, refused, check):
