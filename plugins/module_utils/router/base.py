@@ -68,7 +68,7 @@ def refused(router: Router, what: str, status: int, answer: dict[str, Any], fix:
 
 
 def address_of(url: str) -> tuple[str, int]:
-    """(host, port) of a member's URL. Raises MembersProblem if it has no port."""
+    """(host, port) of a member's URL, the host as it is written there. Raises MembersProblem if it has no port."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -76,4 +76,5 @@ def address_of(url: str) -> tuple[str, int]:
         host, port = None, None
     if not host or not port:
         raise MembersProblem(f"{url!r} is not the URL of an engine. Fix: write it as http://ADDRESS:PORT")
-    return host, port
+    place = parts.netloc.rpartition("@")[2]  # and not ``host``, which is in small letters: a proxy compares texts
+    return place[1:].partition("]")[0] if place.startswith("[") else place.partition(":")[0], port

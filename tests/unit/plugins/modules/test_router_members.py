@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.router import same_engine, use
-from ansible_collections.ascend.inference.plugins.module_utils.router.base import Member, MembersProblem
+from ansible_collections.ascend.inference.plugins.module_utils.router.base import Member, MembersProblem, address_of
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import spellings, usual
 from ansible_collections.ascend.inference.plugins.module_utils.router.members import answers
 from ansible_collections.ascend.inference.plugins.module_utils.router.workers import Workers
@@ -517,6 +517,29 @@ def test_an_engine_leaves_under_each_name_that_the_router_has_for_it(members, ro
     router.workers[second] = "decode"
     assert members("workers", wanted)["added"] == [here], "what is added removes nothing"
     assert second in router.workers
+
+
+def test_a_name_in_capitals_is_removed_as_the_proxy_has_it(members, router, monkeypatch):
+    """It compares addresses as texts."""
+    monkeypatch.setattr(same_engine, "addresses", lambda host: {host.lower().replace("node1", "127.0.0.9")})
+    router.listed["decode"] += ["127.0.0.9:7340", "Node1:7340"]
+    found = members("instances", SECOND, state="absent")
+    assert not found["failed"] and found["removed"] == [D2, "http://Node1:7340"]
+    assert router.listed["decode"] == ["127.0.0.9:7300"]
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://Node1:7300", "Node1"),
+        ("HTTP://NODE1.Example:7300/v1", "NODE1.Example"),
+        ("http://[2001:DB8::1]:7300", "2001:DB8::1"),
+        ("http://user@Node1:7300", "Node1"),
+        ("http://7300:7300", "7300"),
+    ],
+)
+def test_the_host_of_an_engine_is_as_it_is_written(url, host):
+    assert address_of(url) == (host, 7300)
 
 
 @pytest.mark.parametrize(
