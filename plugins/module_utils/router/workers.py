@@ -7,7 +7,8 @@ Measured with 0.1.17: with --enable-igw, and for colocated engines also without 
 requests under way go on. Between prefill and decode without --enable-igw, removing works and adding is refused (400). With --enable-igw
 engines of the command line are not members. A member is admitted without a probe, so it must be proven before. URLs are compared as
 text: http://192.0.2.1:7300 and http://192.0.2.1:7300/ are two members, and only the one that is named is removed. With
---intra-node-data-parallel-size each rank is listed, as http://192.0.2.1:7300@0, and the URL without the rank removes all of them.
+--intra-node-data-parallel-size each rank is listed, as http://192.0.2.1:7300@0, and the URL without the rank removes all of them. With
+--enable-igw a member that is added to another pool as well gets requests of both, though only the new one is listed.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ class Workers(Router):
     def add(self, member: Member) -> None:
         if member.kind not in WORKER_TYPES:
             raise MembersProblem(f"vllm-router has no workers for the pool {member.kind}. Fix: use another router")
+        for other in map(_member, self._listed()):
+            if other.url == member.url and other.kind != member.kind:
+                self.remove(other)
         payload = {"url": member.url, "worker_type": WORKER_TYPES[member.kind], "model_id": self.model}
         status, answer = self.request("POST", "/workers", payload)
         if status not in (200, 202) and "already exists" not in str(answer.get("error")):

@@ -138,6 +138,15 @@ def test_a_worker_that_is_listed_with_a_slash_or_by_its_ranks_leaves(members, ro
     assert router.workers == {P1: "prefill", D1: "decode"}
 
 
+def test_an_engine_that_changes_its_pool_leaves_the_other_one_first(members, router):
+    """vllm-router 0.1.17 lists it in the new one only then, and sends it requests of both."""
+    router.workers[D2] = "prefill"
+    found = members("workers", SECOND)
+    assert (found["changed"], found["added"], found["after"]["decode"]) == (True, [D2], [D1, D2])
+    changes = [(method, unquote(path)) for method, path, _body in router.calls if method != "GET"]
+    assert changes == [("DELETE", "/workers/" + D2), ("POST", "/workers")]
+
+
 @pytest.mark.parametrize("api", ["workers", "instances"])
 def test_purge_leaves_exactly_the_wanted_members(members, api):
     assert members(api, SECOND)["others"] == [D1, P1]
