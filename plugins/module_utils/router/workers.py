@@ -8,7 +8,8 @@ requests under way go on. Between prefill and decode without --enable-igw, remov
 engines of the command line are not members. A member is admitted without a probe, so it must be proven before. URLs are compared as
 text: http://192.0.2.1:7300 and http://192.0.2.1:7300/ are two members, and only the one that is named is removed. With
 --intra-node-data-parallel-size each rank is listed, as http://192.0.2.1:7300@0, and the URL without the rank removes all of them. With
---enable-igw a member that is added to another pool as well gets requests of both, though only the new one is listed.
+--enable-igw a member that is added to another pool as well gets requests of both, though only the new one is listed, and one that is added twice
+gets twice as many requests.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Workers(Router):
         if member.kind not in WORKER_TYPES:
             raise MembersProblem(f"vllm-router has no workers for the pool {member.kind}. Fix: use another router")
         for other in map(_member, self._listed()):
-            if other.url == member.url and other.kind != member.kind:
+            if other == member:
+                return  # the program that adds engines after the router's start was faster
+            if other.url == member.url:
                 self.remove(other)
         payload = {"url": member.url, "worker_type": WORKER_TYPES[member.kind], "model_id": self.model}
         status, answer = self.request("POST", "/workers", payload)

@@ -33,20 +33,25 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
 
 
-def ask(url, payload=None, method=None):
-    """Whether the URL answers 200 within 5 s. In a thread: the timeout of a socket starts anew with every byte of an answer without end."""
+def ask(url, payload=None, method=None, text=None):
+    """Whether the URL answers 200 within 5 s; the list text gets the answer.
+
+    In a thread: the timeout of a socket starts anew with every byte of an answer without end.
+    """
     data = None if payload is None else json.dumps(payload).encode()
     good = []
-    worker = threading.Thread(target=exchange, args=(url, data, method, good), daemon=True)
+    worker = threading.Thread(target=exchange, args=(url, data, method, good, text), daemon=True)
     worker.start()
     worker.join(5)
     return bool(good)
 
 
-def exchange(url, data, method, good):
+def exchange(url, data, method, good, text):
     try:
         request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
         with opener.open(request, timeout=5) as answer:
+            if text is not None:
+                text.append(answer.read())
             good += [True] if answer.status == 200 else []
     except Exception:  # whatever an engine sends
         pass
@@ -70,6 +75,15 @@ def read(path):
     return found["members"], found["model"]
 
 
+def listed(router):
+    """URLs that the router has. One that is added again gets twice as many requests."""
+    text = []
+    try:
+        return {worker["url"] for worker in json.loads(text[0])["workers"]} if ask(router + "/workers", text=text) else set()
+    except (KeyError, TypeError, ValueError):
+        return set()
+
+
 def main(router, path, away):
     added = set()
     while not ask(router + "/readiness"):
@@ -84,7 +98,9 @@ def main(router, path, away):
             url = member["url"]
             if not ask(url + "/health") or url in left_out(away, members):
                 continue
-            if ask(router + "/workers", dict(member, model_id=model)):
+            if url in listed(router):  # a run has added it meanwhile
+                added.add(url)
+            elif ask(router + "/workers", dict(member, model_id=model)):
                 added.add(url)
                 if url in left_out(away, members):  # taken out while it was added
                     ask(router + "/workers/" + urllib.parse.quote(url, safe=""), method="DELETE")

@@ -147,6 +147,20 @@ def test_an_engine_that_changes_its_pool_leaves_the_other_one_first(members, rou
     assert changes == [("DELETE", "/workers/" + D2), ("POST", "/workers")]
 
 
+def test_an_engine_that_a_starting_router_gets_meanwhile_is_not_added_twice(members, router):
+    """vllm-router 0.1.17 lists it once, and sends it twice as many requests as others."""
+    normal = router.answer
+
+    def answer(method, path, body):
+        found = normal(method, path, body)
+        router.workers[D2] = "decode"
+        return found
+
+    router.answer = answer
+    assert members("workers", SECOND)["after"]["decode"] == [D1, D2]
+    assert [call for call in router.calls if call[0] == "POST"] == []
+
+
 @pytest.mark.parametrize("api", ["workers", "instances"])
 def test_purge_leaves_exactly_the_wanted_members(members, api):
     assert members(api, SECOND)["others"] == [D1, P1]

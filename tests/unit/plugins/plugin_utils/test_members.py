@@ -119,6 +119,7 @@ class Engines:
 
     def __init__(self):
         self.added, self.asked, self.calls, self.ended = [], {}, [], threading.Event()
+        self.listing = None
         self.answers, self.adding = (lambda name, times: True), (lambda url: None)
         owner = self
 
@@ -142,6 +143,8 @@ class Engines:
                     return
                 self.send_response(200 if owner.answers(name, owner.asked[name]) else 503)
                 self.end_headers()
+                if self.path == "/router/workers":
+                    self.wfile.write((owner.listing or owner.listed)().encode())
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -159,6 +162,9 @@ class Engines:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def listed(self):
+        return json.dumps({"workers": [{"url": url} for url in self.added]})
 
     def join(self, folder, *names):
         """Run the program for these decode engines, and ``p`` as prefill."""
@@ -186,6 +192,21 @@ def test_the_program_adds_each_engine_once_it_answers(engines, tmp_path):
     members = engines.join(tmp_path, "first", "second")
     assert engines.calls == [("/router/workers", {**member, "model_id": "m"}) for member in members]
     assert engines.asked["second"] >= 3
+
+
+def test_an_engine_that_a_run_has_added_meanwhile_is_not_added_again(engines, tmp_path):
+    """vllm-router 0.1.17 lists it once, and sends it twice as many requests as others."""
+    engines.added.append(f"{engines.url}/second")
+    engines.join(tmp_path, "first", "second")
+    assert engines.added == [f"{engines.url}/{name}" for name in ("second", "first")]
+    assert [body["url"] for _path, body in engines.calls] == [f"{engines.url}/first"]
+
+
+@pytest.mark.parametrize("text", ["", "[", "7", "{}", '{"workers": 7}', '{"workers": [7]}', '{"workers": [{}]}'])
+def test_a_router_that_tells_no_list_has_no_engines(engines, tmp_path, text):
+    engines.listing = lambda: text
+    engines.join(tmp_path, "first")
+    assert engines.added == [f"{engines.url}/first"]
 
 
 def test_others_do_not_wait_for_an_engine_without_an_end_and_a_redirect_is_no_answer(engines, tmp_path):
