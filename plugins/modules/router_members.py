@@ -182,7 +182,9 @@ others:
   elements: str
   sample: []
 left:
-  description: The removed engines as the option O(ascend.inference.service_drain#module:engines).
+  description:
+    - The removed engines as the option O(ascend.inference.service_drain#module:engines). With O(state=present) without those that are one of
+      O(members) under another URL, which goes on to get requests.
   returned: success
   type: list
   elements: dict
@@ -193,6 +195,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.router.base import Member, MembersProblem
 from ..module_utils.router.members import ROUTERS, lines, reconcile, shown
+from ..module_utils.router.same_engine import other_names
 from ..module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..module_utils.tools.text import one_line, visible
 
@@ -237,12 +240,15 @@ def union(lists):
     return list(dict.fromkeys(member for members in lists for member in members))
 
 
-def result_of(done, wanted):
+def result_of(done, wanted, state):
     """The module's result from the outcomes of all routers."""
+    gone = union(outcome.removed for outcome in done)
+    stay = other_names(gone, wanted) if state == "present" else []
     before, after, removed = (
         [[plain(member) for member in getattr(outcome, part)] for outcome in done]
         for part in ("before", "after", "removed")
     )
+    left = [plain(member) for member in gone if member not in stay]
     return {
         "changed": any(outcome.added or outcome.removed for outcome in done),
         "before": shown(union(before)),
@@ -250,7 +256,7 @@ def result_of(done, wanted):
         "added": [member.url for member in union(outcome.added for outcome in done)],
         "removed": [member.url for member in union(removed)],
         "others": [member.url for member in union(after) if member not in wanted],
-        "left": [{"name": member.url, "kind": member.kind, "url": member.url} for member in union(removed)],
+        "left": [{"name": member.url, "kind": member.kind, "url": member.url} for member in left],
         "diff": {"before": "".join(map(lines, before)), "after": "".join(map(lines, after))},
     }
 
@@ -272,7 +278,7 @@ def main():
         ]
     except (MembersProblem, OSError) as error:
         module.fail_json(msg=visible(f"Members of the router: {error}"))
-    module.exit_json(**result_of(done, wanted))
+    module.exit_json(**result_of(done, wanted, params["state"]))
 
 
 if __name__ == "__main__":

@@ -551,6 +551,18 @@ def test_a_name_in_capitals_is_removed_as_the_proxy_has_it(members, router, monk
     assert router.listed["decode"] == ["127.0.0.9:7300"]
 
 
+def test_an_engine_that_stays_under_its_own_url_is_not_waited_for(members, router, monkeypatch):
+    """It goes on to get requests, and would not finish."""
+    here, second = "http://127.0.0.1:7340", "http://localhost:7340"
+    Counters(monkeypatch).starts = {here: 1.5}
+    router.workers.update({here: "decode", second: "decode"})
+    found = members("workers", [*ONE_EACH, {"kind": "decode", "url": here}], purge=True)
+    assert (found["removed"], found["left"]) == ([second], [])
+    router.workers[second] = "decode"
+    found = members("workers", ONE_EACH, purge=True)
+    assert [one["url"] for one in found["left"]] == found["removed"] == [here, second]
+
+
 @pytest.mark.parametrize(
     ("url", "host"),
     [
