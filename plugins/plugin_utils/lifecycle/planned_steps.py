@@ -52,6 +52,7 @@ def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
         [f"start {', '.join(again)}{', prove and add the engines to the router' if engines else ''}"] if again else []
     )
     lines += [f"restart at once: {', '.join(rest)}"] if rest else []
+    serving = {*instances, *(key for key, names in leaving.items() if not names & set(first))}
     for step in decided["roll"]:
         if step["routers"]:
             others = len(named(plan, "router")) - len(step["routers"])
@@ -59,9 +60,7 @@ def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
             lines.append(f"drain, restart and return {names}; routers that serve meanwhile: {others}")
             continue
         kinds = sorted({kind for kind, number in instances if instances[kind, number] & set(step["services"])})
-        left = ", ".join(
-            f"{sum(kind == found for found, _n in {*instances, *leaving}) - 1} of {kind}" for kind in kinds
-        )
+        left = ", ".join(f"{sum(kind == found for found, _n in serving) - 1} of {kind}" for kind in kinds)
         lines.append(
             f"drain, restart, prove and return {', '.join(step['services'])}; instances that serve meanwhile: {left}"
         )

@@ -84,6 +84,23 @@ def test_a_host_that_changes_its_pool_needs_no_pause():
     ]
 
 
+def test_an_instance_that_stopped_for_others_does_not_count_as_one_that_serves():
+    """Its host changes its pool: decode-2 has stopped before decode-0 restarts, so one instance is left."""
+    groups = {"prefill": ["p1", "p2"], "decode": ["d1", "d2", "d3"]}
+    old = plan(groups)
+    lines = planned_steps(plan({"prefill": ["p1", "p2", "d3"], "decode": ["d1", "d2"]}, old, **LIMIT), old)
+    assert lines[1:5] == [
+        "  1. drain and stop decode-2; instances that serve meanwhile: 2 of decode",
+        "  2. start prefill-2, prove and add the engines to the router",
+        "  3. drain, restart, prove and return decode-0, prefill-0; instances that serve meanwhile: 1 of decode, 2 of prefill",
+        "  4. drain, restart, prove and return decode-1, prefill-1; instances that serve meanwhile: 1 of decode, 2 of prefill",
+    ]
+    fewer = planned_steps(plan(groups, old, {"prefill": 2, "decode": 2}, **LIMIT), old)
+    assert fewer[1].endswith("instances that serve meanwhile: 2 of decode, 1 of prefill"), (
+        "one that leaves at the end serves until then"
+    )
+
+
 @pytest.mark.parametrize(
     ("groups", "more", "why"),
     [
