@@ -214,7 +214,8 @@ def obstacles(plan: Plan, running: Plan, runs: t.Mapping[str, t.Any] | None = No
         return [OTHER]
     steps = change(plan, running, runs)
     kinds = {service["name"]: service["kind"] for service in plan["services"]}
-    rest = [name for name in steps["rest"] if kinds[name] not in (*ENGINE_KINDS, *ENTRIES)]
+    # No client asks the probe.
+    rest = [name for name in steps["rest"] if kinds[name] not in (*ENGINE_KINDS, *ENTRIES, "probe")]
     several = [name for name in rest if list(kinds.values()).count(kinds[name]) > 1]
     single = [name for name in rest if name not in several]
     found = [f"{', '.join(names)}: {reason}" for reason, names in sorted(steps["pauses"].items())]

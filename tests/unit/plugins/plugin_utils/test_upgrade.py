@@ -178,6 +178,15 @@ def test_a_rollback_stops_everything_unless_it_can_roll(phases, running, chosen)
     assert found["mode"] == chosen and found["text"].startswith(f"Mode {chosen}: ")
 
 
+def test_a_probe_that_restarts_stops_no_other_service():
+    """No client asks it. A rollback to fewer engines changes its list of them, and would stop everything."""
+    probe = {"enabled": True}
+    old, more = (pd_plan(2, count, inference_probe=probe) for count in (2, 3))
+    faster = pd_plan(inference_probe={**probe, "interval": 30})
+    assert obstacles(faster, old) == obstacles(more, old) == obstacles(old, more) == []
+    assert rollback.mode({"n1": old}, more, ["verified"])["mode"] == "rolling"
+
+
 def test_several_masters_restart_at_once():
     old, new = (
         launch_plan(*family("ha", {"inference_mooncake_master.args.eviction_ratio": ratio})) for ratio in (0.1, 0.2)
