@@ -249,7 +249,7 @@ def cost(
 
 
 def planned_mode(plan: Plan, running: Plan) -> list[str]:
-    """Which mode the playbook upgrade would choose, if all services of the deployed plan run, where deploy would need a pause.
+    """Which mode the playbook upgrade would choose, or why it would refuse, if all services of the deployed plan run, where deploy would need a pause.
 
     No line where it would not, if nothing changes, and in a cluster.
     """
@@ -263,6 +263,13 @@ def planned_mode(plan: Plan, running: Plan) -> list[str]:
         return [
             "The playbook upgrade would refuse: the deployed plan was written by another version of this collection, so no rollback would be possible."
         ]
+    if not _same_place(plan, running):
+        return [
+            "The playbook upgrade would refuse, because the hosts or the runtime of the deployed plan are others, and a rollback needs the same ones; "
+            "site changes them."
+        ]
     halves = half_obstacles(plan, running)
     text = cost("all" if halves else "set", plan, running, reasons, halves)
-    return [f"The playbook upgrade would choose {text[0].lower()}{text[1:]}"]
+    shared = [] if plan["runtime_facts"]["contained"] else _shared_cann(plan, running)
+    lines = [f"The playbook upgrade would refuse, unless cann_method is none: {refusal}" for refusal in shared]
+    return [*lines, f"The playbook upgrade would {'then ' if shared else ''}choose {text[0].lower()}{text[1:]}"]

@@ -694,3 +694,19 @@ def test_the_plan_says_which_mode_an_upgrade_takes():
     assert line.startswith("The playbook upgrade would choose mode all") and "{instances: 2, balancer: haproxy}" in line
     (line,) = planned_mode(cpu(**BLOCK), {**old, "plan_version": 1})
     assert "upgrade would refuse" in line and "another version of this collection" in line
+
+
+def test_the_plan_says_that_an_upgrade_refuses_other_hosts_and_a_shared_cann():
+    """As `refusals` does, whatever mode would be possible."""
+    old, new = cpu(), cpu(**BLOCK)
+    for place in ({"hosts": [*new["hosts"], {"name": "n9"}]}, {"runtime": "systemd"}):
+        (line,) = planned_mode({**new, **place}, old)
+        assert line.startswith("The playbook upgrade would refuse, because the hosts or the runtime") and "site" in line
+    cann = [
+        {"software": {**each["software"], "cann": {"version": each["digest"], "path": "/c"}}} for each in (old, new)
+    ]
+    first, second = planned_mode({**new, **cann[1]}, {**old, **cann[0]})
+    assert first.startswith("The playbook upgrade would refuse, unless cann_method is none: ") and "both in /c" in first
+    assert second.startswith("The playbook upgrade would then choose mode ")
+    contained = {"runtime_facts": {**new["runtime_facts"], "contained": True}}
+    assert not any("refuse" in line for line in planned_mode({**new, **cann[1], **contained}, {**old, **cann[0]}))
