@@ -146,6 +146,17 @@ def moved_entry(plan: Plan, deployed: Plan, pending: Pending) -> tuple[str, bool
     return "", None
 
 
+def removed_entry(plan: Plan, deployed: Plan, pending: Pending) -> tuple[str, bool | None]:
+    """The clients' entry if the plan has none of its kind, and whether it is known to run; ("", None) if it stays, moves, or does not run."""
+    before = {service["kind"] for service in deployed.get("services", ())}
+    kind = next((kind for kind in FRONTS if kind in before), "")
+    if kind not in {service["kind"] for service in plan["services"]}:
+        for name, service in elsewhere(plan, deployed, pending).items():
+            if service["kind"] == kind and service["instance"] == 0:
+                return name, known_to_run(service, pending)
+    return "", None
+
+
 def taken_from(plan: Plan, deployed: Plan, pending: Pending, down: t.Collection[str]) -> dict[str, dict[str, set[str]]]:
     """{host: {running service: the other services that get its NPUs or ports}}."""
     takers: dict[tuple[str, str], set[str]] = {}

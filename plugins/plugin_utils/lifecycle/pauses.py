@@ -29,6 +29,10 @@ MOVES = (
     "{name} moves from {before} to {after}, so clients have to use another address, and those that use the one before get errors when it is "
     "removed. {state}Fix: run again with -e inference_allow_pause=true when that is acceptable, or keep {before} in the group."
 )
+REMOVES = (
+    "{name} on {before} is removed, which is the clients' entry, so those that use it get errors from then on. {state}Fix: run again with "
+    "-e inference_allow_pause=true when clients use another address, or plan it again."
+)
 EARLY = "Nothing was changed. "
 LATE = (
     "Nothing was restarted; the service goes on with its old settings, but its files are written, so an engine that exits starts with the "
@@ -102,6 +106,15 @@ def move_entry(result: Result, change: Change, name: str, known: bool | None) ->
         result["refusals"].append(MOVES.format(name=name, before=before, after=after, state=_state(change)))
     else:
         result["notes"].append(f"Pause: {name} moves from {before} to {after}, so clients have to use another address.")
+
+
+def remove_entry(result: Result, change: Change, name: str, known: bool | None) -> None:
+    """Announce that the clients' entry is removed; refused only before files are written, as a rollback removes what it does not know."""
+    before = next(service["host"] for service in change.deployed["services"] if service["name"] == name)
+    if known and change.early and not change.allow_pause:
+        result["refusals"].append(REMOVES.format(name=name, before=before, state=_state(change)))
+    else:
+        result["notes"].append(f"Pause: {name} on {before} is removed, so clients have to use another address.")
 
 
 def _state(change: Change) -> str:

@@ -322,6 +322,23 @@ def test_a_router_that_moves_is_announced_and_refused_while_it_runs():
     assert "  Pause: router moves from p1 to d1, so clients have to use another address." in planned_steps(gone, old)
 
 
+def test_a_removed_entry_of_the_clients_is_announced_and_refused_while_it_runs():
+    """Clients do not know the router behind it."""
+    balanced = {"inference_router": {"flavour": "vllm_router", "instances": 2, "balancer": "haproxy"}}
+    old = plan(TWO, **balanced)
+    new = plan(TWO, old, inference_router={"flavour": "vllm_router"})
+    balancer = next(service for service in old["services"] if service["kind"] == "balancer")
+    assert planned_steps(new, old)[-1] == "  Pause: balancer on p1 is removed, so clients have to use another address."
+    assert not any("Pause" in line for line in planned_steps(old, new)), "the router goes on to answer"
+    here = pending(new, p1={"other": [balancer["unit"]]})
+    (text,) = steps(here, new, old, early=True)["refusals"]
+    assert text.startswith("balancer on p1 is removed") and "Nothing was changed." in text
+    for options in ({"allow_pause": True, "early": True}, {}):
+        assert steps(here, new, old, **options)["refusals"] == [], "a rollback goes on"
+    assert steps(pending(new), new, old, early=True)["refusals"] == [], "it does not run"
+    assert steps(here, plan(TWO, old, **balanced), old, early=True)["refusals"] == []
+
+
 def test_an_engine_that_moves_gives_its_npus_to_nobody_before_it_has_stopped():
     """The planned service of that name is down on its new host; the one that is deployed runs."""
     old = plan(TWO)
