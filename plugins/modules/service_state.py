@@ -103,6 +103,11 @@ options:
     description: Whether V(present) stops and removes services of the deployment that are not in O(services).
     type: bool
     default: true
+  keep:
+    description: Units that O(remove) leaves as they are, because they stop later.
+    type: list
+    elements: str
+    default: []
   wait:
     description: Whether to wait, after V(started) and V(restarted), until the services answer.
     type: bool
@@ -153,7 +158,7 @@ stopped:
   elements: str
   sample: []
 other:
-  description: Units of the deployment that are not in O(services); with O(remove) they were removed.
+  description: Units of the deployment that are not in O(services); with O(remove) they were removed, but those in O(keep).
   returned: with O(state=present)
   type: list
   elements: str
@@ -231,6 +236,7 @@ ARGUMENTS = {
     "settings": {"type": "dict", "required": True},
     "services": {"type": "list", "elements": "dict", "default": [], "options": SERVICE},
     "remove": {"type": "bool", "default": True},
+    "keep": {"type": "list", "elements": "str", "default": []},
     "wait": {"type": "bool", "default": False},
     "restarts": {"type": "int", "default": 0},
     "lines": {"type": "int", "default": 30},
@@ -241,9 +247,10 @@ def registered(runtime, params, check):
     """The result of the states present and absent: services registered with the runtime."""
     more = {}
     if params["state"] == "present":
-        remove = params.get("remove", True)
-        changed, added, other = runtime.apply(params["services"], check, **({} if remove else {"remove": False}))
-        removed = other if remove else []
+        remove, keep = params.get("remove", True), params.get("keep") or []
+        options = dict({} if remove else {"remove": False}, **({"keep": keep} if keep else {}))
+        changed, added, other = runtime.apply(params["services"], check, **options)
+        removed = [unit for unit in other if unit not in keep] if remove else []
         more = dict(pending(runtime, params["services"]), other=other)
     else:
         added, removed = [], runtime.remove(params["services"], check)

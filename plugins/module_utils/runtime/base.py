@@ -112,10 +112,10 @@ class Runtime:
         """Whether a running service must be replaced for a reason specific to this runtime."""
         return False
 
-    def apply(self, services, check, remove=True):
-        """Register exactly these services without starting them, and with ``remove`` stop and remove others of the deployment.
+    def apply(self, services, check, remove=True, keep=()):
+        """Register exactly these services without starting them, and with ``remove`` stop and remove others of the deployment but those of ``keep``.
 
-        Returns ``(changed, [registered unit], [other unit, removed or to be removed])``.
+        Returns ``(changed, [registered unit], [other unit, also if it stays])``.
         """
         raise NotImplementedError
 

@@ -65,18 +65,18 @@ class Docker(Runtime):
         """Whether it was created with another command or image."""
         return not self._as_planned(service, self._containers([service]).get(service["unit"]))
 
-    def apply(self, services, check, remove=True):
+    def apply(self, services, check, remove=True, keep=()):
         planned, found = [service["unit"] for service in services], self._containers(services)
         self._refuse(services, found)
         old = [name for name in found if name not in planned]
+        gone = [name for name in old if remove and name not in keep]
         if not check:
             self._note(found)  # a run may have been killed before it did
-            if remove:
-                self._remove(old, services)
+            self._remove(gone, services)
             if self.settings.get("pull") == "always":
                 for image in sorted({service["container"]["image"] for service in services}):
                     self._docker("pull", "--quiet", image, timeout=3600)
-        return bool(old and remove), [], old
+        return bool(gone), [], old
 
     def start(self, services):
         found = self._containers(services)

@@ -59,7 +59,7 @@ class Supervisor(Runtime):
     def log(self, service, lines):
         return tail(service["log"]["path"], lines)
 
-    def apply(self, services, check, remove=True):
+    def apply(self, services, check, remove=True, keep=()):
         with _reported(self.settings["socket"]):
             if not self.supervisord.runs():
                 if not check:
@@ -67,17 +67,18 @@ class Supervisor(Runtime):
                 return True, [service["unit"] for service in services], []
             planned, known = {service["unit"] for service in services}, set(self.supervisord.processes())
             if check:
-                due = planned != known if remove else bool(planned - known)
+                due = bool(planned - known or (remove and known - planned - set(keep)))
                 return due, sorted(planned - known), sorted(known - planned)
             added, changed, removed = self.supervisord.differences()
             # A running program with another configuration goes on until it is restarted, after it left the router.
             states = self.supervisord.processes()
             changed = [name for name in changed if states.get(name, {}).get("state") not in UP]
-            for name in changed + (removed if remove else []):
+            gone = [name for name in removed if remove and name not in keep]
+            for name in changed + gone:
                 self.supervisord.forget(name, stop_time(services))
             for name in added + changed:
                 self.supervisord.add(name)
-            return bool(added or changed or (removed and remove)), added + changed, removed
+            return bool(added or changed or gone), added + changed, removed
 
     def outdated(self, service, found):
         """Whether its program in supervisord's configuration differs from the running one."""

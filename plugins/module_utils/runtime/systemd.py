@@ -66,9 +66,10 @@ class Systemd(Runtime):
         except OSError:
             return False
 
-    def apply(self, services, check, remove=True):
+    def apply(self, services, check, remove=True, keep=()):
         planned = [service["unit"] for service in services]
         old = [name for name in self.own() if name not in planned]
+        gone = [name for name in old if remove and name not in keep]
         shown = self.show([*planned, self.target])
         unread = any(item["NeedDaemonReload"] == "yes" or item["LoadState"] == "not-found" for item in shown.values())
         disabled = [name for name, properties in shown.items() if properties["UnitFileState"] != "enabled"]
@@ -78,8 +79,8 @@ class Systemd(Runtime):
             if disabled:
                 self.call("enable", *disabled)
             if remove:
-                self._forget(old, services)
-        return bool(unread or disabled or (old and remove)), disabled, old
+                self._forget(gone, services)
+        return bool(unread or disabled or gone), disabled, old
 
     def start(self, services):
         self._order("start", services)

@@ -66,6 +66,7 @@ def test_what_is_no_longer_planned_is_stopped_in_its_time(engine):
     runtime(engine).start([service("a"), service("b")])
     engine.orders.clear()
     assert runtime(engine).apply([service("b")], False, remove=False) == (False, [], ["x-a"]) and engine.orders == []
+    assert runtime(engine).apply([service("b")], False, keep=["x-a"]) == (False, [], ["x-a"]) and engine.orders == []
     assert runtime(engine).apply([service("b")], True) == (True, [], ["x-a"]) and engine.orders == []
     assert runtime(engine).apply([service("b")], False) == (True, [], ["x-a"])
     assert engine.orders == [(["stop", "x-a"], 210), (["rm", "--force", "x-a"], 60)]

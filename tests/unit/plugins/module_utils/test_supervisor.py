@@ -134,6 +134,16 @@ def test_life_of_a_real_supervisord(tmp_path):
         before = runtime_in(tmp_path).supervisord.processes()
         assert call(state="present", remove=False)["stopped"] == []
         assert runtime_in(tmp_path).supervisord.processes()["a"]["pid"] == before["a"]["pid"] > 0
+        assert (
+            call(state="present", keep=["a"])["stopped"]
+            == []
+            == call(state="present", keep=["a"], check=True)["stopped"]
+        )
+        assert (
+            not call(state="present", keep=["a"])["changed"]
+            and not call(state="present", keep=["a"], check=True)["changed"]
+        )
+        assert runtime_in(tmp_path).supervisord.processes()["a"]["pid"] == before["a"]["pid"]
         assert call(state="present")["stopped"] == ["a"]
         assert call(state="stopped")["stopped"] == ["b"] and not call(state="stopped")["changed"]
     finally:

@@ -157,6 +157,19 @@ def test_units_that_go_later_are_named_and_no_change(host, call, check):
     assert host.calls() == [] and (host.units / "demo-old.service").exists()
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_units_that_are_kept_stay_while_others_go(host, call, check):
+    unit = host.unit("demo-a.service")
+    host.say({"demo-a.service": RUNS, TARGET: {"enabled": True}})
+    host.file("demo-old.service")
+    host.file("demo-serves.service")
+    result = call("present", unit, keep=["demo-serves.service"], check=check)
+    assert (result["changed"], result["stopped"]) == (True, ["demo-old.service"])
+    assert result["other"] == ["demo-old.service", "demo-serves.service"]
+    assert (host.units / "demo-serves.service").exists() and not any("serves" in line for line in host.calls())
+    assert (host.units / "demo-old.service").exists() == check
+
+
 def test_only_what_differs_is_restarted(host, call, tmp_path):
     secret = tmp_path / "secrets.sh"
     secret.touch()

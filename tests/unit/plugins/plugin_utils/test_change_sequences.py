@@ -123,10 +123,8 @@ class Rack:
         if withdrawn:
             self.drop(withdrawn["engines"], withdrawn["pause"])
         for host, names in decided["vacate"].items():
-            kept = {(service["host"], service["name"]) for service in plan["services"]}
-            for place in [place for place in self.running if place[0] == host]:
-                if place not in kept or place[1] in names:
-                    self.end(place)
+            for place in [place for place in self.running if place[0] == host and place[1] in names]:
+                self.end(place)
         for service in sorted(plan["services"], key=lambda service: service["start"]["stage"]):
             place = (service["host"], service["name"])
             if (
