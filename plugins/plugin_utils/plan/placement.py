@@ -12,6 +12,7 @@ lowest up. So adding an instance never moves an existing one.
 
 from __future__ import annotations
 
+import sys
 import typing as t
 from dataclasses import dataclass
 
@@ -149,12 +150,12 @@ def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[I
     return instances, findings
 
 
-def shape_of(description: Description, pool: Pool, members: list[Host]) -> Shape:
-    """How a pool lies on the hosts of its group."""
+def shape_of(description: Description, pool: Pool, members: list[Host], most: int = sys.maxsize) -> Shape:
+    """How a pool lies on the hosts of its group. ``most``: devices of a host that an instance may take at most."""
     if not engine(description.engine).npus:
         span, nodes = pool.hosts_per_instance or 1, 1
     else:
-        span, nodes = _span(pool, min((len(usable(host, pool)) for host in members), default=0))
+        span, nodes = _span(pool, min((min(len(usable(host, pool)), most) for host in members), default=0))
     rows = {host.name: index // span for index, host in enumerate(members)} if span else {}
     count = len(members) // span if span else 0
     ranks = () if count or not engine(description.engine).npus else _unequal_ranks(pool, members)

@@ -99,7 +99,7 @@ def place_beside(
     kept: dict[str, list[Instance]] = {}
     for name, pool in pools.items():
         members = hosts_of(group_of(name, pool), hosts)
-        candidates = [shape_of(description, pool, some) for some in (members, _as_large(pool, name, members, deployed))]
+        candidates = _shapes(description, pool, name, members, deployed)
         found = [_kept(description, name, pool, shape, deployed) for shape in candidates]
         shapes[name], kept[name] = max(zip(candidates, found, strict=True), key=lambda each: len(each[1]))
     if not any(kept.values()):
@@ -128,19 +128,31 @@ def place_beside(
     return instances, findings
 
 
-def _as_large(pool: Pool, name: str, members: t.Sequence[Host], deployed: Record) -> list[Host]:
-    """The hosts that have the devices which a deployed instance of the pool has on one host.
+def _shapes(
+    description: Description, pool: Pool, name: str, members: list[Host], deployed: Record
+) -> t.Sequence[Shape]:
+    """How the pool may lie on its hosts: as in a first deployment, else as it is deployed, where that keeps more instances.
 
-    The smallest host decides on how many hosts an instance lies. One that is smaller than the others, because it is new or
-    lost a device, would move them all; so it is left out where that keeps more instances.
+    The smallest host decides on how many hosts an instance lies. One that is smaller than the others, because it is new or lost a device, would
+    move them all, and so would the end of the smallest one. So hosts that are smaller than what a deployed instance has on one host are left
+    out, and an instance takes no more of a host. Hosts of unequal size keep the ranks that they have.
     """
-    shares = [
-        len(devices)
-        for item in deployed.get("instances", ())
-        if item["kind"] == name
-        for _host, devices in item["hosts"]
-    ]
-    return [host for host in members if len(usable(host, pool)) >= max(shares, default=0)]
+    rows = [item["hosts"] for item in deployed.get("instances", ()) if item["kind"] == name]
+    share = max((len(devices) for hosts in rows for _host, devices in hosts), default=0)
+    large = [host for host in members if len(usable(host, pool)) >= share]
+    found = [shape_of(description, pool, members), shape_of(description, pool, large)]
+    found += [shape_of(description, pool, large, share)] if share else []
+    here = {host.name: host for host in members}
+    if (
+        len(rows) == pool.instances == 1
+        and not pool.hosts_per_instance
+        and {host for host, _devices in rows[0]} <= set(here)
+    ):
+        ranks = tuple(len(devices) // pool.rank_devices for _host, devices in rows[0])
+        used = tuple(here[host] for host, _devices in rows[0])
+        if sum(ranks) == pool.data_parallel_size and len(set(ranks)) > 1 and 0 not in ranks:
+            found.append(Shape(used, len(used), 1, 1, {host.name: 0 for host in used}, ranks))
+    return found
 
 
 def _take(taken: dict[str, set[int]], instance: Instance) -> None:

@@ -121,6 +121,50 @@ def test_of_the_instances_of_a_host_only_as_many_stay_as_the_user_allows(most):
     assert {name: engines(after)[name] for name in stay} == {name: engines(before)[name] for name in stay}
 
 
+def sized(devices, **groups):
+    """As ``inventory``, with the devices of some hosts."""
+    found = inventory(**groups)
+    for name, value in found.items():
+        value["variables"]["inference_devices"] = devices.get(name, 8)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("size", "before", "after"),
+    [
+        ((8, 1), {"d1": [0, 1, 2, 3]}, {}),  # its other devices are repaired: it would have room for the whole instance
+        (
+            (4, 4),
+            {"d2": 4, "d3": 4},
+            {"d2": 4, "d3": 4, "d0": 4},
+        ),  # unequal; with d0 each of four hosts would have a rank
+        ((4, 4), {"d2": 4, "d3": 4}, {"d3": 4}),  # with the rest of d2, two hosts would do
+    ],
+)
+def test_more_devices_or_hosts_do_not_change_on_how_many_hosts_an_instance_runs(size, before, after):
+    sizes = pools()
+    sizes["decode"].update(zip(("tensor_parallel_size", "data_parallel_size"), size, strict=True))
+    names = {"d1", "d2", "d3"} if size[1] > 1 else {"d1", "d2"}
+    first = plan(sized(before, prefill=["p1"], decode=names), sizes)
+    assert len([name for name in engines(first) if name.startswith("decode-0")]) == len(names)
+    second = plan(sized(after, prefill=["p1"], decode=names | set(after)), sizes, first)
+    assert engines(second) == engines(first)
+    assert engines(plan(sized(after, prefill=["p1"], decode=names | set(after)), sizes)) != engines(first), (
+        "the first deployment"
+    )
+
+
+def test_the_end_of_the_smallest_hosts_moves_no_instance_of_the_others():
+    sizes = pools(1, 2)
+    sizes["decode"]["data_parallel_size"] = 2
+    large = {"d3": 16, "d4": 16}
+    first = plan(sized(large, prefill=["p1"], decode=["d1", "d2", "d3", "d4"]), sizes)
+    sizes["decode"]["instances"] = 1
+    second = plan(sized(large, prefill=["p1"], decode=["d3", "d4"]), sizes, first)
+    assert {"decode-1-0", "decode-1-1", "prefill-0"} == set(engines(second))
+    assert all(engines(first)[name] == found for name, found in engines(second).items())
+
+
 def test_an_instance_of_several_hosts_stays_whole():
     sizes = {
         "prefill": {"tensor_parallel_size": 8},
