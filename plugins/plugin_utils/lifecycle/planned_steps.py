@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..description.values import natural
+from ..plan.service import other_user
 from .before import Plan, elsewhere, instances_of, old_instances
 from .change import Pending, named
 from .steps import steps
@@ -22,7 +23,10 @@ def change(plan: Plan, deployed: Plan, runs: t.Mapping[str, Pending] | None = No
     before = {service["name"]: service for service in deployed["services"]}
     planned = {service["name"]: service for service in plan["services"]}
     new = [name for name in planned if name not in before or before[name]["host"] != planned[name]["host"]]
-    changed = [name for name in planned if name not in new and before[name]["digest"] != planned[name]["digest"]]
+    every = other_user(plan, deployed)
+    changed = [
+        name for name in planned if name not in new and (every or before[name]["digest"] != planned[name]["digest"])
+    ]
     if runs is not None:
         changed = [name for name in planned if any(name in (found.get("outdated") or ()) for found in runs.values())]
     decided = steps(runs or {"": {"down": new, "outdated": changed}}, plan, deployed, allow_pause=True)

@@ -13,6 +13,7 @@ import typing as t
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..plan.revision import other_software
+from ..plan.service import other_user
 from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
 from .pauses import OTHER
 from .planned_steps import change
@@ -254,7 +255,8 @@ def planned_mode(plan: Plan, running: Plan) -> list[str]:
     No line where it would not, if nothing changes, and in a cluster.
     """
     digests = [{service["name"]: service["digest"] for service in each.get("services", ())} for each in (plan, running)]
-    if digests[0] == digests[1] or plan["runtime_facts"]["in_cluster"] or not digests[1]:
+    same = digests[0] == digests[1] and not other_user(plan, running)
+    if same or plan["runtime_facts"]["in_cluster"] or not digests[1]:
         return []
     reasons = obstacles(plan, running)
     if not reasons:

@@ -238,6 +238,11 @@ def listed(value: t.Any) -> t.Any:
     return value
 
 
+def other_user(plan: t.Mapping[str, t.Any], deployed: t.Mapping[str, t.Any]) -> bool:
+    """Whether services of two plans run as different users. That is no part of a service's digest, and each runtime restarts it for that."""
+    return bool(plan["runtime_facts"]["own_user"] and deployed.get("user", "") != plan["user"])
+
+
 def digest(value: t.Any) -> str:
     """SHA-256 over the canonical JSON of plain data."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
+from ..plan.service import other_user
+
 Plan = t.Mapping[str, t.Any]
 WORDS = ("argv", "source")
 MAPPINGS = ("env", "secret_env")
 PLACES = ("host", "devices")
+DEFAULT = "(service_user)"  # that of the role
 
 
 def plan_diff(plan: Plan, deployed: Plan | None) -> list[str]:
@@ -27,7 +30,10 @@ def plan_diff(plan: Plan, deployed: Plan | None) -> list[str]:
     ]
     lines += [f"+ {name} on {planned[name]['host']}" for name in planned if name not in running]
     lines += [f"- {name} on {running[name]['host']}" for name in running if name not in planned]
-    lines += [line for name in planned if name in running for line in _changes(name, running[name], planned[name])]
+    user = f"user {deployed.get('user') or DEFAULT} -> {plan['user'] or DEFAULT}" if other_user(plan, deployed) else ""
+    lines += [
+        line for name in planned if name in running for line in _changes(name, running[name], planned[name], user)
+    ]
     return [line for line in lines if line] or ["No changes: the deployed plan is the same."]
 
 
@@ -39,10 +45,11 @@ def _revisions(plan: Plan, deployed: Plan) -> str:
     return f"revision {before[:12]} -> {after[:12]}: engines before and after cannot exchange KV cache"
 
 
-def _changes(name: str, old: Plan, new: Plan) -> list[str]:
-    if old["digest"] == new["digest"] and all(old[place] == new[place] for place in PLACES):
+def _changes(name: str, old: Plan, new: Plan, user: str = "") -> list[str]:
+    if not user and old["digest"] == new["digest"] and all(old[place] == new[place] for place in PLACES):
         return []
-    found = [f"{place} {old[place]} -> {new[place]}" for place in PLACES if old[place] != new[place]]
+    found = [user] if user else []
+    found += [f"{place} {old[place]} -> {new[place]}" for place in PLACES if old[place] != new[place]]
     for key in WORDS:
         found += [f"{key} -{_joined(flag)}" for flag in _flags(old[key]) if flag not in _flags(new[key])]
         found += [f"{key} +{_joined(flag)}" for flag in _flags(new[key]) if flag not in _flags(old[key])]

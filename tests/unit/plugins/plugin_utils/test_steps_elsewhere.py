@@ -339,6 +339,19 @@ def test_a_removed_entry_of_the_clients_is_announced_and_refused_while_it_runs()
     assert steps(here, plan(TWO, old, **balanced), old, early=True)["refusals"] == []
 
 
+def test_another_user_restarts_each_service():
+    """The units and containers are others, which is no part of the digests."""
+    old = plan(TWO)
+    new = plan(TWO, old, inference_user="svc")
+    assert plan_diff(new, old)[0] == "~ decode-0 on d1 restarts: user (service_user) -> svc"
+    assert change(new, old)["held"] == ["decode-0", "decode-1", "prefill-0", "prefill-1"] and change(new, old)[
+        "rest"
+    ] == ["router"]
+    assert "Pause: router restart at once" in planned_steps(new, old)[-1]
+    own = {"runtime_facts": {**new["runtime_facts"], "own_user": False}}
+    assert plan_diff({**new, **own}, old) == ["No changes: the deployed plan is the same."]
+
+
 def test_an_engine_that_moves_gives_its_npus_to_nobody_before_it_has_stopped():
     """The planned service of that name is down on its new host; the one that is deployed runs."""
     old = plan(TWO)
