@@ -190,7 +190,8 @@ def d2rh_ports(instance: Instance, kv: int) -> tuple[int, int]:
 
 
 def short_lists(description: Description, instances: t.Iterable[Instance]) -> list[Finding]:
-    """Lists of first ports that have fewer entries than the pool, or one host of it, has instances."""
+    """Lists of first ports with fewer entries than instances of the pool, or of one host of it. A kept instance may have a higher number than those."""
+    instances = list(instances)
     on_host = collections.Counter(
         (instance.kind, host)
         for instance in instances
@@ -199,22 +200,27 @@ def short_lists(description: Description, instances: t.Iterable[Instance]) -> li
     found = []
     for name, pool in description.pools.present().items():
         path = f"inference_pools.{name}"
-        places = [(path, pool.ports, pool.instances)]
+        highest = max((instance.number for instance in instances if instance.kind == name), default=-1)
+        places = [(path, pool.ports, max(pool.instances, highest + 1))]
         places += [(f"{path}.hosts.{host}", pool.hosts[host].ports, on_host[name, host]) for host in pool.hosts]
         for place, ports, count in places:
             for port in dataclasses.fields(Ports):
                 first_ports = getattr(ports, port.name)
                 if 1 < len(first_ports) < count:
-                    found.append(_short(f"{place}.ports.{port.name}", first_ports, count))
+                    number = highest if place == path and highest >= pool.instances else None
+                    found.append(_short(f"{place}.ports.{port.name}", first_ports, count, number))
     return found
 
 
-def _short(path: str, first_ports: tuple[int, ...], count: int) -> Finding:
+def _short(path: str, first_ports: tuple[int, ...], count: int, number: int | None) -> Finding:
+    """``number``: the highest one of an instance, if it is not the last of as many as are planned."""
+    whose = f"{count} instances" if number is None else f"the numbers 0 to {number} of instances that run"
+    each = "instance" if number is None else "of these numbers, also if no instance has it at present"
     return Finding(
         path,
         "PORT-LIST",
-        f"{len(first_ports)} first ports are listed for {count} instances",
-        "Give one number, or one for each instance.",
+        f"{len(first_ports)} first ports are listed for {whose}",
+        f"Give one number, or one for each {each}.",
         value=str(list(first_ports)),
         why="A list gives each instance its own first port.",
     )

@@ -165,6 +165,23 @@ def test_the_end_of_the_smallest_hosts_moves_no_instance_of_the_others():
     assert all(engines(first)[name] == found for name, found in engines(second).items())
 
 
+def test_a_list_of_ports_has_one_for_each_number_that_is_kept():
+    """The ports of decode-2 are the third ones of the list, also when decode-1 has gone with its host."""
+    sizes = pools(1, 3)
+    sizes["decode"]["ports"] = {"api": [7100, 7200, 7300]}
+    first = plan(inventory(prefill=["n1"], decode=["n2", "n3", "n4"]), sizes)
+    hosts = inventory(prefill=["n1"], decode=["n2", "n4"])
+    sizes["decode"]["instances"] = 2
+    second = plan(hosts, sizes, first)
+    assert engines(second)["decode-2"] == engines(first)["decode-2"]
+    sizes["decode"]["ports"]["api"] = [7100, 7300]
+    with pytest.raises(
+        PlanError, match=r"2 first ports are listed for the numbers 0 to 2 of instances that run\. \[PORT-LIST\]"
+    ):
+        plan(hosts, sizes, first)
+    assert [port["first"] for port in engines(plan(hosts, sizes))["decode-1"]["ports"]][0] == 7300
+
+
 def test_an_instance_of_several_hosts_stays_whole():
     sizes = {
         "prefill": {"tensor_parallel_size": 8},
