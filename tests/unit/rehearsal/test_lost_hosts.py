@@ -46,6 +46,28 @@ def lost_in_fabric():
     return {**base, "answers": [*base["answers"], *({"task": task, "host": host, "give": LOST} for task, host in lost)]}
 
 
+def kept_by_router(state):
+    """A rolling upgrade in which the routers, on the first host, do not give up engines of the second: changed ones, or one that leaves."""
+    base = CASES["upgrade/upgrade"]
+    changed = (
+        {"other": [], "outdated": ["decode-0", "decode-1"]}
+        if state == "absent"
+        else {"other": ["decode-9"], "outdated": []}
+    )
+    more = {"changed": False, "added": [], "after": {}, "others": [], "left": []}
+    kept = {"failed": True, "msg": "the router does not give it up"}
+    answers = [
+        {"task": "ascend.inference.service_state", "host": "n2", "give": {"changed": True, "down": [], **changed}},
+        {"task": "ascend.inference.balancer_servers", "give": {"changed": True, "after": {}}},
+        {"task": "ascend.inference.service_drain", "give": {"changed": False, "busy": {}}},
+        {"task": "Find engines that the router does not have", "give": {**more, "others": ["http://192.0.2.2:7444"]}},
+        {"task": "Set engines of the router to the state .*", "give": more},
+        {"task": f"Set engines of the router to the state {state}", "give": kept},
+    ]
+    variables = {**base["variables"], "inference_upgrade_mode": "rolling"}
+    return {**base, "inventory": "halves", "variables": variables, "answers": [*base["answers"], *answers]}
+
+
 def hung_engine():
     """The watchdog restarts one of two instances, whose requests do not end."""
     stuck = {
@@ -101,6 +123,7 @@ def records(tmp_path_factory):
     wanted = {f"lost/{new}": rollback(stays, new) for stays, new in (("n1", "n2"), ("n2", "n1"))}
     drills = {f"lost/{text}": drill(text) for text in FINDINGS}
     more = {"lost/fabric": lost_in_fabric(), "lost/engine": hung_engine()}
+    more.update({f"lost/{state}": kept_by_router(state) for state in ("absent", "present")})
     return run({**wanted, **drills, **more}, tmp_path_factory.mktemp("lost"))
 
 
@@ -145,3 +168,21 @@ def test_the_watchdog_does_not_wait_long_for_requests_that_do_not_end(records):
 def test_a_drill_begins_where_an_earlier_one_has_left_restarts_and_nothing_else(records, text):
     faults = [name for call in records[f"lost/{text}"] for name, _arguments in call.get("calls", ())]
     assert ("ascend.inference.service_fault" in faults) == FINDINGS[text]
+
+
+@pytest.mark.parametrize("state", ["absent", "present"])
+def test_no_host_stops_engines_that_a_router_on_another_host_has_not_given_up(records, state):
+    """It would send them requests, which fail. The playbook upgrade goes on with hosts that have not failed."""
+    calls = records[f"lost/{state}"]
+    refused = [
+        call for call in calls if call["task"].endswith(f"router to the state {state}") and call["status"] == "failed"
+    ]
+    assert refused and {call["host"] for call in refused} == {"n1"}
+    behind = [call for call in calls[calls.index(refused[0]) :] if call["host"] == "n2" and call["status"] == "changed"]
+    task = (
+        "Set the services to the state started"
+        if state == "absent"
+        else "Stop and remove services that are no longer planned"
+    )
+    begun = [call["task"].rpartition(" : ")[2] for call in behind]
+    assert task not in begun[: begun.index("Register the planned services")], "until it goes back"
