@@ -140,8 +140,10 @@ def _shapes(
     rows = [item["hosts"] for item in deployed.get("instances", ()) if item["kind"] == name]
     share = max((len(devices) for hosts in rows for _host, devices in hosts), default=0)
     large = [host for host in members if len(usable(host, pool)) >= share]
-    found = [shape_of(description, pool, members), shape_of(description, pool, large)]
-    found += [shape_of(description, pool, large, share)] if share else []
+    found = [shape_of(description, pool, members)]
+    found += [shape_of(description, pool, large)] if len(large) < len(members) else []
+    roomy = share and share < min((len(usable(host, pool)) for host in large), default=0)
+    found += [shape_of(description, pool, large, share)] if roomy else []
     here = {host.name: host for host in members}
     if (
         len(rows) == pool.instances == 1
