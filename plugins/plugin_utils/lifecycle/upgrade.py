@@ -242,11 +242,17 @@ def cost(
         why = f" Why: {'; '.join(reasons)}." if reasons else ""
         why += f" Mode set, without a pause, is not possible: {'; '.join(halves)}." if halves else ""
         return f"Mode all: every service stops, then the new ones start. Clients get errors until they have loaded the model.{why}"
-    count = len(change(plan, running, runs)["roll"])
-    return (
-        f"Mode rolling: no pause. {count} steps; in each, one instance of each pool that changes finishes its requests, restarts, is proven "
-        "and returns."
+    roll = change(plan, running, runs)["roll"]
+    routers = [name for step in roll for name in step["routers"]]
+    count = len(roll) - len(routers)
+    lines = [
+        f"{count} steps; in each, one instance of each pool that changes finishes its requests, restarts, is proven and returns."
+    ]
+    lines = lines if count or not routers else []
+    lines += (
+        [f"One after the other finish their requests, restart and return: {', '.join(routers)}."] if routers else []
     )
+    return f"Mode rolling: no pause. {' '.join(lines)}"
 
 
 def planned_mode(plan: Plan, running: Plan) -> list[str]:

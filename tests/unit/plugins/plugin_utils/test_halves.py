@@ -696,6 +696,20 @@ def test_the_plan_says_which_mode_an_upgrade_takes():
     assert "upgrade would refuse" in line and "another version of this collection" in line
 
 
+def test_the_cost_of_rolling_tells_steps_of_engines_from_those_of_routers():
+    old = cpu()
+    router = {"instances": 2, "balancer": "haproxy", "args": {"log-level": "debug"}}
+    text = mode({"n1": old}, cpu(inference_router=router, inference_args={"max-num-seqs": 8}), "")["text"]
+    assert text.startswith("Mode rolling: no pause. 2 steps; in each, one instance of each pool") and text.endswith(
+        "return: router, router-1."
+    )
+    text = mode({"n1": old}, cpu(inference_router=router), "")["text"]
+    assert (
+        text
+        == "Mode rolling: no pause. One after the other finish their requests, restart and return: router, router-1."
+    )
+
+
 def test_the_plan_says_that_an_upgrade_refuses_other_hosts_and_a_shared_cann():
     """As `refusals` does, whatever mode would be possible."""
     old, new = cpu(), cpu(**BLOCK)
