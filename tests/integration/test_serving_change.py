@@ -263,13 +263,14 @@ def test_services_that_get_the_ports_of_others_start_after_those_have_stopped(se
 
 @pytest.mark.long
 def test_no_request_is_lost_when_ports_change_and_pools_swap_them(service):
-    service.deploy(2, 2)
-    begin, pools = service.starts(), service.pools(2, 2)
+    """prefill-2 gives its ports to nobody, so it serves until the end, though its host starts others in place of prefill-1 before."""
+    service.deploy(3, 2)
+    begin, pools = service.starts(), service.pools(3, 2)
     with load.Load(URL, "tiny", clients=2) as requests:
         pools["decode"]["ports"]["api"] = PORT + 60
         output = service.play("deploy", inference_pools=pools)
         assert "Restart without a pause: decode-0. Restart without a pause: decode-1." in output, output[-5000:]
-        assert members() == [("decode", 60), ("decode", 76), ("prefill", 10), ("prefill", 26)]
+        assert members() == [("decode", 60), ("decode", 76), ("prefill", 10), ("prefill", 26), ("prefill", 42)]
 
         pools["prefill"]["instances"], pools["decode"]["instances"] = 1, 3
         pools["decode"]["ports"]["api"] = [PORT + 60, PORT + 76, PORT + 26]  # the last one is prefill-1's
