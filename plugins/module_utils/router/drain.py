@@ -15,6 +15,8 @@ again.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +26,9 @@ from ..tools.http_client import Target, ask
 from ..verify.metrics import FINISHED, RUNNING, WAITING, Samples, read_metrics
 
 USAGE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")  # the latter up to vLLM 0.10
+OWN = tuple(  # errors of this machine, which has no port, file or memory left: they tell nothing about an engine
+    os.strerror(number) for number in (errno.EADDRNOTAVAIL, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+)
 INTERVAL = 0.5  # seconds between two readings
 
 
@@ -48,7 +53,7 @@ Found = Union[Samples, str, None]
 def metrics_of(url: str) -> Found:
     """The counters of an engine; None if it accepts no connection, so that it has no requests either; otherwise why they are not known."""
     reply = ask(Target(url), "/metrics", timeout=10.0)
-    if reply.never_connected:
+    if reply.never_connected and not any(text in reply.detail for text in OWN):
         return None
     if reply.error or reply.status != 200:
         return f"requests that are not known ({reply.error or f'status {reply.status}'} at /metrics)"

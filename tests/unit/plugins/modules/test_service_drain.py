@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -113,6 +116,29 @@ def test_only_an_engine_that_is_not_there_is_gone(status, known):
     server.server_close()
     assert (found[RUNNING] == 1.0) if known else ("requests that are not known" in found)
     assert metrics_of(url) is None, "nobody listens any more"
+
+
+@pytest.mark.parametrize(
+    ("number", "gone"),
+    [
+        (errno.ECONNREFUSED, True),
+        (errno.EHOSTUNREACH, True),
+        (errno.EADDRNOTAVAIL, False),
+        (errno.EMFILE, False),
+        (errno.ENFILE, False),
+        (errno.ENOBUFS, False),
+        (errno.ENOMEM, False),
+    ],
+)
+def test_a_machine_that_cannot_connect_at_all_knows_nothing_of_an_engine(monkeypatch, number, gone):
+    """Under load, a router's host may have no port left for another connection."""
+
+    def refuse(*_given, **_named):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    found = metrics_of("http://192.0.2.1:7300")
+    assert found is None if gone else "requests that are not known" in found
 
 
 @pytest.fixture
