@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, Collection, Iterable, NamedTuple
 
+from ..tools.engine_kinds import ANSWERING_KINDS
 from . import records
 from .access import check_access
 from .access import why_not as nothing_refused
@@ -105,10 +106,14 @@ def join(
     """Prove engines that are not behind the router yet: alone, and each with every peer while the peers serve clients.
 
     ``joining``, ``peers``: names of engines. Returns a report as `verify`; `verified` if no step failed. Pairs whose protocol needs the entry
-    are skipped. Of the peers only as many are used as pairs may be tested.
+    are skipped. Of the peers only as many are used as pairs may be tested, first those of another pool.
     """
-    used = [engine.name for engine in plan.engines if engine.name in peers and engine.name not in joining]
-    names = {*joining, *used[: plan.max_pairs]}
+    own = {engine.role for engine in plan.engines if engine.name in joining}
+    used = [engine for engine in plan.engines if engine.name in peers and engine.name not in joining]
+    pools = [[engine for engine in used if engine.role == role] for role in ANSWERING_KINDS]
+    number = {engine.name: position for pool in pools for position, engine in enumerate(pool)}
+    used.sort(key=lambda engine: (own == {engine.role}, number[engine.name]))
+    names = {*joining, *(engine.name for engine in used[: plan.max_pairs])}
     engines = tuple(engine for engine in plan.engines if engine.name in names)
     probe = Probe(plan._replace(engines=engines), keys, limits)
     probe.joining = frozenset(joining)

@@ -91,3 +91,20 @@ def test_no_more_peers_than_pairs_may_be_tested(tmp_path):
     with Cluster(tmp_path, prefill=4, decode=1) as cluster:
         report = proof(cluster, ["decode-0"], [engine.name for engine in cluster.engines], max_pairs=2)
     assert report["verified"] and list(report["pairs"]) == ["prefill-0", "prefill-1"]
+
+
+@pytest.mark.parametrize(
+    ("joining", "pairs"),
+    [
+        (["prefill-2"], {"prefill-2": ["decode-0"]}),
+        (["decode-2"], {"prefill-0": ["decode-2"], "prefill-1": ["decode-2"]}),
+        (["decode-2", "prefill-2"], {"prefill-0": ["decode-2"], "prefill-2": ["decode-2"]}),
+    ],
+)
+def test_few_peers_are_those_of_the_other_pool(tmp_path, joining, pairs):
+    """With some of its own pool only, an engine would join without having exchanged KV with anybody."""
+    with Cluster(tmp_path, prefill=3, decode=3 if "decode-2" in joining else 1) as cluster:
+        peers = [engine.name for engine in cluster.engines if engine.name not in joining]
+        report = proof(cluster, joining, peers, max_pairs=2)
+    assert report["verified"]
+    assert {name: sorted(row) for name, row in report["pairs"].items() if row} == pairs
