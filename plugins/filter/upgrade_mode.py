@@ -5,18 +5,19 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle import upgrade
 from ..plugin_utils.lifecycle.halves import seen
-from ..plugin_utils.plan.record import whole_plan
+from ..plugin_utils.plan.record import stored_plan, whole_plan
 
 
 def upgrade_mode(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, asked: t.Any) -> dict[str, t.Any]:
     """Adapter: an interrupted change is what the lock found, on the first host under a name of its own.
 
-    What runs is known with a balancer, and without one after an interruption.
+    What runs is known with a balancer, and without one after an interruption. Where every change has ended, it is the recorded plan.
     """
     names, hosts = ("__inference_locked", "__inference_locked_first"), list(hosts)
     locked = [plain(hostvars[host].get(name)) or {} for host in hosts for name in names]
@@ -26,7 +27,8 @@ def upgrade_mode(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, asked: t.
     halved = any(found.get("half") for found in locked)
     revisions = {str(name) for found in locked for name in found.get("revisions") or () if not halved}
     runs = seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts})
-    return upgrade.mode(deployed, plain(plan), str(plain(asked)), interrupted, runs, revisions)
+    running = stored_plan(json.dumps(next((found["unverified"] for found in locked if found.get("unverified")), {})))
+    return upgrade.mode(deployed, plain(plan), str(plain(asked)), interrupted, runs, revisions, running)
 
 
 class FilterModule:

@@ -102,6 +102,11 @@ previous:
   returned: with O(previous)
   type: dict
   sample: {}
+unverified:
+  description: The plan that is deployed, if another one was verified last and no change was interrupted; otherwise empty.
+  returned: with O(previous) V(upgrade)
+  type: dict
+  sample: {}
 interrupted:
   description: The digest of the plan of a change that began and has not ended; empty if there is none, V(unknown) if the journal is damaged.
   returned: with O(previous)
@@ -218,6 +223,8 @@ def work(params, check):
     result = {}
     if params["previous"]:
         result["previous"] = journal.previous(directory, params["previous"])
+        if params["previous"] == "upgrade":
+            result["unverified"] = journal.unverified(directory)
         known = journal.read(directory)
         result["phase"] = known.get("phase", "")
         result["half"] = journal.unfinished_half(directory)

@@ -145,3 +145,20 @@ def test_an_upgrade_whose_second_instance_fails_its_proof_ends_with_the_old_one(
     assert after == ALL and service.starts().keys() == begin.keys()
     scripts = [script_of(service, name) for name in begin if "code" in name or "prefill" in name]
     assert not any("--max-num-seqs" in script for script in scripts)
+
+
+def test_an_upgrade_does_not_stop_what_was_deployed_and_never_verified(service):
+    """Neither to what runs already, nor to the plan that was verified before; with ``verify`` the former needs no restart."""
+    block = {"inference_args": {"block-size": 64}}
+    service.play("site")
+    service.play("deploy", inference_allow_pause=True, **block)
+    begin = service.starts()
+    with load.Load(URL, "tiny", clients=2) as requests:
+        for settings in (block, {}):
+            output = service.play("upgrade", fails=True, **settings)
+            assert "was never verified" in output and "Fix: run verify" in output, output[-3000:]
+        service.play("verify", **block)
+        output = service.play("upgrade", **block)
+        assert "Mode rolling: no pause. 0 steps;" in output, output[-3000:]
+    nothing_lost(requests)
+    assert service.starts() == begin and members() == ALL

@@ -192,5 +192,13 @@ def previous(base, purpose):
         return last or ({} if phase == CHANGING else deployed)
 
 
+def unverified(base):
+    """The plan that is deployed, if another one was verified last and no change was interrupted; else ``{}``."""
+    with Folder(base) as folder:
+        last, deployed = folder.read(VERIFIED), folder.read(PLAN)
+        rests = folder.journal().get("phase") == DEPLOYED and not folder.damage()
+        return deployed if rests and last and deployed.get("digest") != last.get("digest") else {}
+
+
 def _now():
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -28,6 +28,12 @@ UNKNOWN_ALL = (
     "Mode rolling is not possible: {why}. Mode set is, but {unknown}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
     "services run as they did, run again. When a pause is acceptable, run again with -e inference_upgrade_mode=all, which stops every service."
 )
+UNVERIFIED = (
+    "The plan that is deployed was never verified, and its engines cannot exchange KV cache with those of the last verified plan, which an upgrade that "
+    "fails starts again: every service would stop, without anybody having asked for it. Nothing was changed, and whatever serves goes on. Fix: run "
+    "verify with the settings that are deployed, which makes them the plan to go back to, then run upgrade again if settings differ. If they do not "
+    "work, run rollback. When a pause is acceptable, run again with -e inference_upgrade_mode=all, which stops every service."
+)
 UNREACHED = "a host is unreachable"
 OTHER_VERSION = "another version of this collection wrote the plan that runs"
 INTERRUPTED = "a change was interrupted, so engines may run that cannot exchange KV cache"
@@ -132,6 +138,7 @@ def mode(
     interrupted: t.Iterable[str] = (),
     seen: t.Mapping[str, t.Any] | None = None,
     revisions: t.Collection[str] = (),
+    unverified: Plan | None = None,
 ) -> dict[str, t.Any]:
     """How to upgrade: ``{mode, text, refusals, rounds}``. ``deployed`` as for `refusals`; ``asked``: a value of MODES, "" for the gentlest possible.
 
@@ -139,14 +146,18 @@ def mode(
     ``all``: every service stops, then the new ones start; chosen where the gentler ones are impossible, but not because nobody knows what serves.
     ``text`` says which and what it costs. ``interrupted``: digests of plans of which a
     change has not ended. If this one is another, engines of three plans could meet: that is safe if they have one revision (``revisions``, see
-    `one_revision`). ``seen``: {old, new, asked}, as for `runs_as` and `rounds`.
+    `one_revision`). ``seen``: {old, new, asked}, as for `runs_as` and `rounds`. ``unverified``: the plan that runs, if another one was verified
+    last: the mode is that of a change of what runs, and going back to the verified plan must not need a pause that nobody asked for.
     """
     if asked and asked not in MODES:
         return {"mode": "", "text": "", "refusals": [_unknown_mode(asked)], "rounds": []}
     previous = _common(deployed) or {}
+    running = unverified or previous
+    if unverified and asked != "all" and not _may_return(unverified, previous):
+        return {"mode": "", "text": "", "refusals": [UNVERIFIED], "rounds": []}
     other = bool(set(interrupted) - {"", plan.get("digest")})
     runs = seen["new"] if other and seen and one_revision(plan, revisions, seen["new"]) else None
-    reasons = [INTERRUPTED] if other and runs is None else obstacles(plan, previous, runs)
+    reasons = [INTERRUPTED] if other and runs is None else obstacles(plan, running, runs)
     halves, planned = _by_halves(plan, previous, seen) if reasons or asked == "set" else ([], [])
     if asked == "rolling" and reasons:
         return {"mode": "", "text": "", "refusals": [_not_rolling(reasons)], "rounds": []}
@@ -159,12 +170,15 @@ def mode(
     goes_by_halves = chosen == "set"
     return {
         "mode": chosen,
-        "text": cost_of_rounds(plan, planned)
-        if goes_by_halves
-        else cost(chosen, plan, previous, reasons, halves, runs),
+        "text": cost_of_rounds(plan, planned) if goes_by_halves else cost(chosen, plan, running, reasons, halves, runs),
         "refusals": [],
         "rounds": planned if goes_by_halves else [],
     }
+
+
+def _may_return(unverified: Plan, previous: Plan) -> bool:
+    """Whether the engines of the plan that runs can exchange KV cache with those of the verified one."""
+    return all(unverified.get(key) == previous.get(key) for key in ("revision", "plan_version"))
 
 
 def _by_halves(plan: Plan, previous: Plan, seen: t.Mapping[str, t.Any] | None) -> tuple[list[str], list[t.Any]]:

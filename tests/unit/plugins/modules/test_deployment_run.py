@@ -183,6 +183,23 @@ def test_the_end_says_who_holds_the_lock_then(call):
     assert call("end", SECOND)["holder"] == FIRST and call("end", FIRST)["holder"] == {}
 
 
+def test_an_upgrade_learns_which_plan_runs_that_was_never_verified(call, directory):
+    os.makedirs(directory)
+
+    def found(phase, digest):
+        with journal.Folder(directory) as folder:
+            folder.write(journal.PLAN, {"digest": digest})
+        journal.note(directory, phase, {"digest": digest}, FIRST)
+        return call("begin", FIRST, previous="upgrade")["unverified"]
+
+    assert found("deployed", "d-1") == {}, "nothing else was ever verified"
+    journal.verified(directory, "d-1", FIRST)
+    assert found("deployed", "d-1") == {}
+    assert found("deployed", "d-2") == {"digest": "d-2"}
+    assert found("changing", "d-2") == {}, "it is not known what runs"
+    assert "unverified" not in call("begin", FIRST, previous="rollback")
+
+
 @pytest.mark.parametrize("previous", ["", "upgrade", "rollback", "verified"])
 def test_what_is_known_of_the_last_changes_is_returned_on_request(call, directory, previous):
     os.makedirs(directory)

@@ -156,6 +156,33 @@ def test_after_an_interrupted_change_to_another_plan_everything_stops(locked):
     assert "a change was interrupted" in chosen("other", "rolling")["refusals"][0]
 
 
+def after_an_unverified(runs, new, asked="", verified=None):
+    """How to upgrade where ``runs`` is deployed and another plan was verified last."""
+    found = {"previous": verified or pd_plan(), "unverified": runs}
+    hostvars = {"n1": {"__inference_previous": found["previous"], "__inference_locked": found}}
+    return FilterModule().filters()["_upgrade_mode"](hostvars, ["n1"], new, asked)
+
+
+@pytest.mark.parametrize("asked", ["", "rolling", "set"])
+@pytest.mark.parametrize("new", [{"inference_args": {"block-size": 64}}, {}, {"inference_args": {"max-num-seqs": 8}}])
+def test_what_runs_and_cannot_return_to_the_verified_plan_is_not_stopped_unasked(asked, new):
+    """It may even be what is asked for; the verified plan says nothing about what has to restart."""
+    runs = pd_plan(inference_args={"block-size": 64})
+    found = after_an_unverified(runs, pd_plan(**new), asked)
+    assert (found["mode"], found["text"], found["rounds"]) == ("", "", [])
+    assert "was never verified" in found["refusals"][0] and "Fix: run verify" in found["refusals"][0]
+    assert after_an_unverified(runs, pd_plan(**new), "all")["mode"] == "all"
+
+
+def test_the_mode_is_that_of_a_change_of_what_runs():
+    """The verified plan has two decode engines, but one runs."""
+    limit = {"inference_args": {"max-num-seqs": 8}}
+    found = after_an_unverified(pd_plan(2, 1), pd_plan(2, 1, **limit))
+    assert found["mode"] == "all" and "decode-0: its pool has no other instance" in found["text"]
+    found = after_an_unverified(pd_plan(**limit), pd_plan(**limit))
+    assert (found["mode"], found["text"][:32]) == ("rolling", "Mode rolling: no pause. 0 steps;")
+
+
 def test_there_are_three_modes():
     (text,) = mode({"n1": pd_plan()}, pd_plan(), "half")["refusals"]
     assert "inference_upgrade_mode is 'half', and there are rolling, set and all." in text
