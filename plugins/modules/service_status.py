@@ -145,6 +145,7 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.bench import running
+from ..module_utils.drill import left
 from ..module_utils.files import journal, tree
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
@@ -214,6 +215,15 @@ def measured(directory):
     return [running.sentence(known)] if known else []
 
 
+def drilled(directory):
+    """Services that a drill has paused, for the host's findings: its playbook may have been killed."""
+    try:
+        text = left.paused(directory)
+    except (tree.TreeError, OSError):
+        return []
+    return [text] if text else []
+
+
 def no_plan(problem, unreadable):
     """The finding of a host whose plan is not known: none was deployed, or it cannot be read."""
     kind = (
@@ -239,7 +249,7 @@ def main():
     except RuntimeProblem as error:
         module.fail_json(msg=visible(str(error)), findings=[visible(str(error))], **nothing)
     rows, findings = Host(runtime, found, params["planned"]).look(params["timeout"], params["lines"])
-    findings[:0] = [*unfinished(params["directory"]), *measured(params["directory"])]
+    findings[:0] = [*unfinished(params["directory"]), *drilled(params["directory"]), *measured(params["directory"])]
     if problem:
         findings.insert(0, no_plan(problem, unreadable))
     digest = plan["digest"] if plan else ""

@@ -14,7 +14,7 @@ from typing import Any, Mapping, Sequence
 
 from ..files import tree
 from ..files.journal import LEFT, Folder
-from .processes import Process, read, send
+from .processes import Process, is_paused, read, send
 
 Found = Mapping[str, Sequence[Process]]
 
@@ -48,6 +48,22 @@ def resume(base: str) -> str:
     done = f"{len(reached)} of their processes were continued" if paused else "they had been killed"
     return "A drill that hit {} was interrupted here; {}. Fix: run status; where a service does not run, run restart for it, or site".format(
         ", ".join(sorted(map(str, services))) or "services", done
+    )
+
+
+def paused(base: str) -> str:
+    """A sentence about services that a drill has paused and that are paused still; "" if there are none."""
+    with Folder(base) as folder:
+        services = folder.read(LEFT).get("services")
+    rows = services.items() if isinstance(services, dict) else ()
+    names = sorted(str(name) for name, found in rows if any(is_paused(item) for item in _processes(found)))
+    return (
+        (
+            "a drill has paused {}, so no request there is answered. Fix: if no drill runs any more, run ascend.inference.verify: it continues the "
+            "paused processes first, as every playbook that locks the deployment does"
+        ).format(", ".join(names))
+        if names
+        else ""
     )
 
 

@@ -40,6 +40,17 @@ def read(pid: int, root: str = "/proc") -> Process | None:
     return Process(pid, int(rest[1]), title, rest[19]) if rest[0] != "Z" else None
 
 
+def is_paused(process: Process, root: str = "/proc") -> bool:
+    """Whether a process that is still the same was stopped by a signal."""
+    now = read(process.pid, root)
+    try:
+        with open(f"{root}/{process.pid}/stat") as stream:
+            letter = stream.read().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return now is not None and now.started == process.started and letter == "T"
+
+
 def tree(pid: int, root: str = "/proc") -> list[Process]:
     """A process and its descendants, parents first; empty if it does not exist."""
     everything = [read(int(name), root) for name in os.listdir(root) if name.isdigit()]

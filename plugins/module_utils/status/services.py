@@ -17,6 +17,7 @@ from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
 from ..tools import foreign_json
+from ..tools.engine_kinds import ENGINE_KINDS
 from ..tools.http_client import Target, ask
 from ..tools.text import one_line
 from ..verify.leader import serves
@@ -26,6 +27,10 @@ from .cause import down, finding, in_loop
 from .installed import installed
 from .plan import running_digest
 
+HANGS = (
+    "does not answer {}: {}, {:.0f} s after its start. An engine that still starts refuses connections, so it hangs or is overloaded, and requests that it "
+    "gets wait. Fix: run status again; if this stays, run ascend.inference.restart for it"
+)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 MIB = 2**20
 DATABASE = {"bytes": "etcd_mvcc_db_total_size_in_bytes", "quota": "etcd_server_quota_backend_bytes"}
@@ -39,14 +44,15 @@ NOTHING = state_record("absent")
 
 
 def query(service, timeout=5.0, get=ask):
-    """Query a service: ``{answers, problem, version, samples, body}``; values are empty if it does not provide them."""
-    found = {"answers": None, "problem": "", "version": "", "samples": {}, "body": ""}
+    """Query a service: ``{answers, problem, late, version, samples, body}``; values are empty if it does not provide them."""
+    found = {"answers": None, "problem": "", "late": False, "version": "", "samples": {}, "body": ""}
     if not service["url"]:
         return found
     reply = get(Target(service["url"], validate_certs=False), "", None, timeout)
     found["answers"] = reply.status == 200 and not reply.error
     found["body"] = reply.body[:4000]
     if not found["answers"]:
+        found["late"] = reply.error == "timeout"
         found["problem"] = one_line(reply.detail or reply.error or f"HTTP {reply.status}")
         return found
     if service["base"]:
@@ -120,7 +126,9 @@ def _process(service, state, response, now):
         yield "is not running: {} {}".format(state["state"], state["detail"]).rstrip()
     elif response["answers"] is False:
         age = now - state["since"] if state["since"] else None
-        if age is not None and age < service["timeout"]:
+        if age is not None and age < service["timeout"] and response["late"] and service["kind"] in ENGINE_KINDS:
+            yield HANGS.format(service["url"], response["problem"], age)
+        elif age is not None and age < service["timeout"]:
             yield "is not ready yet, {:.0f} s after its start (timeout: {} s)".format(age, service["timeout"])
         else:
             yield "does not answer {}: {}".format(service["url"], response["problem"])

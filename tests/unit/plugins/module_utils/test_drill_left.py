@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.drill import left, processes
 from ansible_collections.ascend.inference.plugins.module_utils.files import journal
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
-from ansible_collections.ascend.inference.plugins.modules import deployment_run, service_fault
+from ansible_collections.ascend.inference.plugins.modules import deployment_run, service_fault, service_status
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.runs import RUN, begin
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_drill import (
     SERVICE,
@@ -76,6 +76,25 @@ def test_the_next_run_continues_what_is_paused(base, family):
     begin(base, run={**RUN, "id": "other"})
     until(lambda: not any(stopped(item.pid) for item in victims))
     assert record(base) == {}
+
+
+def test_status_names_what_a_drill_paused_while_it_is_paused(base, family):
+    victims = processes.tree(family.pid)
+    left.note(str(base), "pause", {"decode-0": victims, "decode-1": []})
+    assert service_status.drilled(str(base)) == [], "its time is over"
+    for item in victims:
+        os.kill(item.pid, signal.SIGSTOP)
+    until(lambda: all(stopped(item.pid) for item in victims))
+    (text,) = service_status.drilled(str(base))
+    assert (
+        "a drill has paused decode-0, " in text
+        and "Fix: if no drill runs any more, run ascend.inference.verify" in text
+    )
+    begin(base)
+    until(lambda: not any(stopped(item.pid) for item in victims))
+    assert service_status.drilled(str(base)) == []
+    (base / journal.LEFT).write_text('{"services": [1]}')
+    assert service_status.drilled(str(base)) == []
 
 
 def test_a_run_that_does_not_get_the_lock_continues_nothing(base, family):

@@ -603,7 +603,27 @@ BARE = {
     ],
 )
 def test_what_a_process_does(found, answers, texts):
-    assert list(services._process(BARE, found, {"answers": answers, "problem": "late"}, NOW)) == texts
+    given = {"answers": answers, "problem": "late", "late": False}
+    assert list(services._process(BARE, found, given, NOW)) == texts
+
+
+def test_an_engine_that_takes_connections_and_does_not_answer_does_not_start():
+    """Its time to start may be half an hour, in which nobody would look at it."""
+
+    def said(kind, late):
+        given = {"answers": False, "problem": "late", "late": late}
+        (text,) = services._process(dict(BARE, kind=kind), state(since=NOW - 99), given, NOW)
+        return text
+
+    assert "does not answer http://n1/h: late, 99 s after its start" in said("decode", True)
+    assert "hangs or is overloaded" in said("prefill", True) and "ascend.inference.restart" in said("prefill", True)
+    assert "is not ready yet" in said("decode", False) and "is not ready yet" in said("router", True)
+
+
+@pytest.mark.parametrize(("error", "late"), [("timeout", True), ("refused", False), ("cut", False)])
+def test_only_an_answer_that_does_not_come_is_late(error, late):
+    found = services.query(dict(BARE, version=""), get=lambda *unused: Reply(0, "", 0.0, error))
+    assert (found["answers"], found["late"]) == (False, late)
 
 
 @pytest.mark.parametrize(
