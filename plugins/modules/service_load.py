@@ -184,6 +184,7 @@ from ..module_utils.tools.http_client import Target
 from ..module_utils.tools.text import visible
 
 STOP = "stop"  # this file ends the load
+LOAD = "AnsiballZ_service_load"  # Ansible's name of this module's process
 POLL = 0.2
 TOLERANCE = 1.0  # seconds between the clocks of two hosts
 ENGINE = {"name": {"type": "str", "required": True}, "url": {"type": "str", "required": True}}
@@ -219,7 +220,10 @@ def idle(module):
         module.fail_json(
             msg=visible(
                 "Others use the service: {}. A drill fails some of their requests. Nothing was changed. "
-                "Fix: run the drill when no other client uses the service".format("; ".join(found))
+                "Fix: run the drill when no other client uses the service. If a drill was killed before, its load goes on, at most for the time that its "
+                "fault may take: end the processes with {} in their command line on the host of the load".format(
+                    "; ".join(found), LOAD
+                )
             )
         )
     return {}

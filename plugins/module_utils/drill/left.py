@@ -16,6 +16,10 @@ from ..files import tree
 from ..files.journal import LEFT, Folder
 from .processes import Process, is_paused, read, send
 
+PAUSED = (
+    "a drill has paused {}, so no request there is answered. Fix: if no drill runs any more, run ascend.inference.deploy with the settings that are "
+    "deployed: it continues the paused processes first, as every playbook that locks the deployment does"
+)
 Found = Mapping[str, Sequence[Process]]
 
 
@@ -57,14 +61,7 @@ def paused(base: str) -> str:
         services = folder.read(LEFT).get("services")
     rows = services.items() if isinstance(services, dict) else ()
     names = sorted(str(name) for name, found in rows if any(is_paused(item) for item in _processes(found)))
-    return (
-        (
-            "a drill has paused {}, so no request there is answered. Fix: if no drill runs any more, run ascend.inference.verify: it continues the "
-            "paused processes first, as every playbook that locks the deployment does"
-        ).format(", ".join(names))
-        if names
-        else ""
-    )
+    return PAUSED.format(", ".join(names)) if names else ""
 
 
 def _processes(rows: Any) -> list[Process]:

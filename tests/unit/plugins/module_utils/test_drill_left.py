@@ -88,7 +88,7 @@ def test_status_names_what_a_drill_paused_while_it_is_paused(base, family):
     (text,) = service_status.drilled(str(base))
     assert (
         "a drill has paused decode-0, " in text
-        and "Fix: if no drill runs any more, run ascend.inference.verify" in text
+        and "Fix: if no drill runs any more, run ascend.inference.deploy" in text
     )
     begin(base)
     until(lambda: not any(stopped(item.pid) for item in victims))
