@@ -24,8 +24,10 @@ options:
       - The plan's C(members.api) of the router.
       - V(workers) is vllm-router. Between prefill and decode it must run with C(--enable-igw).
       - V(instances) is the load balance proxy of vLLM-Ascend 0.21.0rc1 and later.
+      - V(restart) is a proxy without such an API. Its engines are those that its start script recorded in O(record). It is not changed - O(away) is,
+        and RV(restart) says which routers must restart to have what was asked for.
     type: str
-    choices: [workers, instances]
+    choices: [workers, instances, restart]
     required: true
   url:
     description: The router's URL.
@@ -102,6 +104,7 @@ options:
     default: ""
   record:
     description:
+      - With V(restart), the file in which the router's start script records its engines.
       - File for the removals, for V(instances). The proxy keeps listing removed engines while requests are under way, and ignores that they are
         added again.
     type: path
@@ -181,6 +184,12 @@ others:
   type: list
   elements: str
   sample: []
+restart:
+  description: URLs of the routers that must restart to have the engines that were asked for. Only with O(api=restart).
+  returned: success
+  type: list
+  elements: str
+  sample: []
 left:
   description:
     - The removed engines as the option O(ascend.inference.service_drain#module:engines). With O(state=present) without those that are one of
@@ -211,7 +220,7 @@ PLACE = {
     "away": {"type": "path", "default": ""},
 }
 ARGUMENTS = {
-    "api": {"type": "str", "choices": ["workers", "instances"], "required": True},
+    "api": {"type": "str", "choices": ["workers", "instances", "restart"], "required": True},
     "url": {"type": "str", "required": True},
     "more": {"type": "list", "elements": "dict", "default": [], "options": PLACE},
     "members": {"type": "list", "elements": "dict", "default": [], "options": MEMBER},
@@ -240,8 +249,8 @@ def union(lists):
     return list(dict.fromkeys(member for members in lists for member in members))
 
 
-def result_of(done, wanted, state):
-    """The module's result from the outcomes of all routers."""
+def result_of(done, wanted, state, urls):
+    """The module's result from the outcomes of all routers, which have these URLs."""
     gone = union(outcome.removed for outcome in done)
     stay = other_names(gone, wanted) if state == "present" else []
     before, after, removed = (
@@ -257,6 +266,7 @@ def result_of(done, wanted, state):
         "removed": [member.url for member in union(removed)],
         "others": [member.url for member in union(after) if member not in wanted],
         "left": [{"name": member.url, "kind": member.kind, "url": member.url} for member in left],
+        "restart": [url for url, outcome in zip(urls, done) if outcome.restart],
         "diff": {"before": "".join(map(lines, before)), "after": "".join(map(lines, after))},
     }
 
@@ -271,14 +281,12 @@ def main():
     params = module.params
     wanted = [Member(member["kind"], member["url"].rstrip("/")) for member in params["members"]]
     options = {key: params[key] for key in ("state", "purge", "allow_last", "timeout", "use_timeout")}
+    places = [params, *params["more"]]
     try:
-        done = [
-            reconcile(router_of(params, place), wanted, check=module.check_mode, **options)
-            for place in [params, *params["more"]]
-        ]
+        done = [reconcile(router_of(params, place), wanted, check=module.check_mode, **options) for place in places]
     except (MembersProblem, OSError) as error:
         module.fail_json(msg=visible(f"Members of the router: {error}"))
-    module.exit_json(**result_of(done, wanted, params["state"]))
+    module.exit_json(**result_of(done, wanted, params["state"], [place["url"] for place in places]))
 
 
 if __name__ == "__main__":

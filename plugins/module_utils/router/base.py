@@ -26,8 +26,11 @@ class MembersProblem(Exception):
 class Router:
     """A router's API of members; ``registry`` lists the subclasses. Each call has a timeout in seconds.
 
-    A router's answer to a change is never taken as proof: callers read back. Methods raise MembersProblem.
+    A router's answer to a change is never taken as proof: callers read back. Methods raise MembersProblem. ``restarts``: whether it is changed by
+    its restart only, so that nobody calls ``add`` and ``remove``.
     """
+
+    restarts = False
 
     def __init__(self, url: str, model: str = "", token: str = "", timeout: float = 10.0) -> None:
         self.target = Target(url, token)
@@ -37,6 +40,10 @@ class Router:
     def read(self) -> list[Member]:
         """The members that get requests."""
         raise NotImplementedError
+
+    def known(self) -> bool:
+        """Whether ``read`` tells what the router has."""
+        return True
 
     def add(self, member: Member) -> None:
         """Ask the router to add a member."""

@@ -12,21 +12,26 @@ from ..tools.http_client import Target, ask
 from . import away
 from .base import Member, MembersProblem, Router
 from .instances import Instances
+from .listed import Listed
 from .same_engine import other_names
 from .use import unused
 from .workers import Workers
 
 ANSWER = 5.0  # seconds in which an engine that serves answers its health page
-ROUTERS = {"instances": Instances, "workers": Workers}
+ROUTERS = {"instances": Instances, "workers": Workers, "restart": Listed}
 
 
 class Outcome(NamedTuple):
-    """Members before and after, and what was changed; in check mode, what would be. ``added`` has also listed ones that a start would not have."""
+    """Members before and after, and what was changed; in check mode, what would be. ``added`` has also listed ones that a start would not have.
+
+    ``restart``: whether the router has to restart for that.
+    """
 
     before: list[Member]
     after: list[Member]
     added: list[Member]
     removed: list[Member]
+    restart: bool = False
 
 
 def changes(before: Sequence[Member], wanted: Sequence[Member], state: str, purge: bool) -> tuple[list, list]:
@@ -74,11 +79,18 @@ def reconcile(
 ) -> Outcome:
     """Add first, then remove, and wait up to ``timeout`` seconds until the router's list is as wanted.
 
+    A router that changes by its restart only is not changed: its list of engines that stay away is, and the outcome says whether it has to restart.
+
     Raises MembersProblem: if the router does not answer, refuses, its list is not as wanted in time, or the last member of a pool would be
     removed without ``allow_last``; the last one that answers, if no other one does within ``timeout``. With ``use_timeout``, also if an added
     member finished no request in that time; it is removed again.
     """
     before = router.read()
+    if state == "absent" and not router.known():
+        raise MembersProblem(
+            f"it is not known which engines the router at {router.url} has, because it did not record them when it started. None was taken out. "
+            "Fix: see that its disk has space, and run site, which restarts it"
+        )
     added, removed = changes(before, wanted, state, purge)
     if state == "absent":  # an engine leaves under all names that the router has for it
         removed += other_names([member for member in before if member not in removed], wanted)
@@ -92,20 +104,24 @@ def reconcile(
             "{} would have no member of the router at {} any more, so all requests would fail. "
             "Fix: add another instance first, or allow the pause".format(" and ".join(lonely), router.url)
         )
+    restart = router.restarts and bool(added or removed or not router.known())
     if check:
-        return Outcome(before, after, returned, removed)
+        return Outcome(before, after, returned, removed, restart)
     away.clear(router.away, [member.url for member in returned])
     end = clock() + timeout
-    for member in added:
-        router.add(member)
-    _until(router, lambda now: all(member in now for member in added), end, "list", added, clock, sleep)
-    if added and use_timeout:
-        _used(router, added, use_timeout)
+    if not router.restarts:
+        for member in added:
+            router.add(member)
+        _until(router, lambda now: all(member in now for member in added), end, "list", added, clock, sleep)
+        if added and use_timeout:
+            _used(router, added, use_timeout)
     if removed and not allow_last:
         _others_answer(router, [member for member in after if member not in removed], removed, end, clock, sleep)
     away.note(router.away, [member.url for member in leaving])
     if state == "absent":  # a router that has just started may have got one back before it was noted
         removed += [member for member in router.read() if member in wanted and member not in removed]
+    if router.restarts:
+        return Outcome(before, after, returned, removed, restart or bool(removed))
     for member in removed:
         router.remove(member)
     _until(router, lambda now: not any(member in now for member in removed), end, "give up", removed, clock, sleep)

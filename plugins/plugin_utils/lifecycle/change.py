@@ -11,6 +11,7 @@ import typing as t
 
 from ..plan.linked import together
 from ..plan.revision import incompatible
+from ..plan.routers.base import RESTART
 from .before import Key, Plan, Service, elsewhere, instances_of, old_instances
 
 Pending = t.Mapping[str, t.Mapping[str, t.Any]]
@@ -81,8 +82,9 @@ class Change:
     @functools.cached_property
     def members_can_change(self) -> bool:
         """Whether the routers run, are the deployed ones, and take and give up engines while they run."""
+        found = self.plan.get("members") or {}
         same = routers_of(self.plan) == routers_of(self.deployed)
-        return bool(self.plan.get("members")) and same and not self.named("router") & self.down
+        return bool(found) and found["api"] != RESTART and same and not self.named("router") & self.down
 
 
 def named(plan: Plan, kind: str) -> set[str]:

@@ -17,6 +17,7 @@ import typing as t
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
 from ..plan.linked import together
+from ..plan.routers.base import RESTART
 from .half_plan import limited, of_half
 from .pauses import LINKED, NO_API
 
@@ -86,7 +87,8 @@ def _too_few(plan: Plan) -> list[str]:
     if not plan.get("balancer"):
         found.append(f"no balancer can move requests from one half to the other ({FRONT} adds one)")
     members = plan.get("members") or {}
-    if not members or any(service["kind"] == "router" and not service.get("members") for service in plan["services"]):
+    without = any(service["kind"] == "router" and not service.get("members") for service in plan["services"])
+    if not members or without or members["api"] == RESTART:
         found.append(NO_API)
     for kind in (*ENGINE_KINDS, "router"):
         numbers = {service["instance"] for service in plan["services"] if service["kind"] == kind}

@@ -9,9 +9,10 @@ import typing as t
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
+from ..plan.routers.base import RESTART
 from . import pauses
 from .before import Key, engines_as_deployed
-from .change import Change
+from .change import Change, routers_of
 
 Step = dict[str, t.Any]
 
@@ -24,11 +25,30 @@ def why_not(change: Change, key: Key, every: t.Collection[Key], serving: t.Colle
         return pauses.AWAY
     if change.linked & change.instances[key]:
         return pauses.LINKED
-    if not change.plan.get("members"):
-        return pauses.NO_API
+    why = why_members_not(change)
+    if why:
+        return why
     if change.keys_change:
         return pauses.KEYS
     return pauses.OTHER if change.incompatible else ""
+
+
+def why_members_not(change: Change) -> str:
+    """Why the routers cannot give up engines while they serve; empty if they can."""
+    section = change.plan.get("members")
+    if not section:
+        return pauses.NO_API
+    if section["api"] != RESTART:
+        return ""
+    # Each restarts for that, with the engines as planned: one that runs with another address would be lost.
+    routers, balanced = change.named("router"), change.named("balancer")
+    if not balanced or balanced & change.down:
+        return pauses.UNBALANCED
+    if len(routers if change.starts_first else routers - change.down) < 2:
+        return pauses.LAST
+    planned = {engine["url"] for engine in section["engines"]}
+    before = {engine["url"] for engine in (change.deployed.get("members") or {}).get("engines", ())}
+    return "" if routers_of(change.plan) == routers_of(change.deployed) and before <= planned else pauses.NO_API
 
 
 def why_entry_not(change: Change, name: str) -> str:

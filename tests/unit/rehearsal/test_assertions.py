@@ -19,7 +19,7 @@ ROLLED = "ansible_play_hosts_all | map('extract', hostvars) | map(attribute='__s
 # Those that hold in each short case: what they demand, or when they fail, word for word. A new assertion gets a case instead of a line here.
 ALWAYS_HOLD = {
     "roles/service/tasks/given_up.yml: Continue only if nothing sends requests to the services any more": "ansible_play_hosts_all "
-    "| map('extract', hostvars) | map(attribute='__service_given_up', default=-1) | map('int') | unique | list == [__service_giving_up | int]",
+    "| map('extract', hostvars) | map(attribute='__service_given_up', default='') | unique | list == [__service_giving_up]",
     "roles/service/tasks/leave.yml: Continue only if all hosts have finished the earlier steps": f"{ROLLED}"
     "[(__service_steps | default({})).roll | default([]) | length]",
     "roles/service/tasks/roll.yml: Continue only if all hosts have finished the earlier steps": f"{ROLLED}[__service_number]",

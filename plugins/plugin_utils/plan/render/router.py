@@ -13,7 +13,7 @@ import typing as t
 from ....module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ...description.variables import Host
 from ..deployment import Context
-from ..routers.base import Flavour, Members, Place, split, url
+from ..routers.base import RESTART, Flavour, Members, Place, listed_at_start, split, url
 from ..routers.join_members import KEPT, PROGRAM
 from ..routers.registry import flavour_of
 from ..service import File, Health, MembersFiles, Port, Service, Start, Stop, base_url, every_address
@@ -92,7 +92,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service], n
         *command_line(merged(found.flags(found, place), _policy(settings.policy), settings.args)),
         *found.tail(place),
     )
-    members = found.members(found, context.release, argv)
+    members = _members(context, argv)
     return Service(
         name=name,
         kind="router",
@@ -112,6 +112,14 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service], n
         files=(File(_join_program(directory), PROGRAM),) if members and members.posted else (),
         members=_members_files(context, directory, members, place, argv, base_url(reached, port)) if members else None,
     )
+
+
+def _members(context: Context, argv: t.Sequence[str]) -> Members | None:
+    """How engines are added to and removed from the routers; by a restart of each in turn only behind a balancer with several routers."""
+    found = flavour_of(context)
+    members = found.members(found, context.release, argv)
+    several = context.balanced and context.description.router.instances > 1
+    return listed_at_start(found) if several and not members else members
 
 
 def _health_path(found: Flavour, members: Members | None) -> str:
@@ -149,8 +157,22 @@ def _members_files(
             '    eval "$members_kept"',
             "fi",
         ]
+        lines += _recorded(members)
     script = File(posixpath.join(directory, "members.sh"), "\n".join(lines) + "\n")
     return MembersFiles(tuple(others), script, more)
+
+
+def _recorded(members: Members) -> list[str]:
+    """Lines of the script that record the engines with which the router starts; none for a router that says which it has."""
+    if members.api != RESTART:
+        return []
+    return [
+        "# Which engines it has since its start: the pools of the options, then the arguments.",
+        'members_listed="${members_away%.away}.listed"',
+        'rm -rf "$members_listed" "$members_listed.new" 2>/dev/null || true',
+        f"""{{ printf '%s\\n' {shlex.quote(json.dumps(members.pairs))} "$@" > "$members_listed.new" \\""",
+        '    && mv -f "$members_listed.new" "$members_listed"; } || echo "cannot write $members_listed"',
+    ]
 
 
 def members_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
@@ -160,28 +182,28 @@ def members_section(context: Context, services: t.Sequence[Service]) -> dict[str
     behind the first, if there are several. All have the same engines.
     """
     routers = [service for service in services if service.kind == "router"]
-    found = flavour_of(context)
-    members = found.members(found, context.release, routers[0].argv) if routers else None
+    members = _members(context, routers[0].argv) if routers else None
     if not members or not routers[0].digest_file:
         return {}
     engines = [service for service in services if service.kind in ANSWERING_KINDS and service.health]
     section: dict[str, t.Any] = {
         "api": members.api,
-        **_reached(routers[0]),
+        **_reached(routers[0], members),
         "model": context.served_name,
         "engines": [{"name": engine.name, "kind": engine.kind, "url": url(engine)} for engine in engines],
     }
-    more = [_reached(router) for router in routers[1:]]
+    more = [_reached(router, members) for router in routers[1:]]
     return {"members": {**section, "more": more} if more else section}
 
 
-def _reached(router: Service) -> dict[str, str]:
-    """Where a router's members are changed."""
+def _reached(router: Service, members: Members) -> dict[str, str]:
+    """Where a router's members are changed. ``record``: of what was removed, or of the engines with which it started."""
+    record = "listed" if members.api == RESTART else "removed"
     return {
         "router": router.name,
         "host": router.host,
         "url": base_url(router.address, router.port("api").first),
-        "record": posixpath.join(posixpath.dirname(router.digest_file), f"{router.name}.removed"),
+        "record": posixpath.join(posixpath.dirname(router.digest_file), f"{router.name}.{record}"),
         "started": router.digest_file,
         "away": router.members_away,
     }

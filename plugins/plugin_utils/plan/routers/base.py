@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ....module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ...engines.registry import DEFAULT
 from ...releases.release import RELEASES, Release
 from ..deployment import Context
@@ -25,6 +26,8 @@ AMOUNT = (r"\d+(\.\d*)?|\.\d+", "a number from 0 on")  # values of an option, as
 
 DISAGGREGATED = frozenset({"prefill", "decode"})
 COLOCATED = frozenset({"colocated"})
+
+RESTART = "restart"  # name of the API of members of a router without one: it restarts, behind another router
 
 NEWEST = RELEASES[DEFAULT.release]  # its scripts are used for releases without proxies (the CPU engine)
 
@@ -58,12 +61,14 @@ class Members(t.NamedTuple):
     """How a router that runs takes engines in and out.
 
     ``api``: the name in ``module_utils/router/members.py``. ``options``: those of its command line that list engines, without leading
-    hyphens. ``posted``: whether the command line has no effect, so that engines are added after each start.
+    hyphens. ``posted``: whether the command line has no effect, so that engines are added after each start. ``pairs``: the pool of each pair of
+    options, for a router that records its engines when it starts.
     """
 
     api: str
     options: tuple[str, ...]
     posted: bool = False
+    pairs: t.Mapping[str, str] = {}
 
 
 class Place(t.NamedTuple):
@@ -122,6 +127,21 @@ def no_tail(place: Place) -> list[str]:
 def no_members(flavour: Flavour, release: Release, argv: t.Sequence[str]) -> Members | None:
     """For a router whose engines are changed by a restart only."""
     return None
+
+
+def listed_at_start(flavour: Flavour) -> Members | None:
+    """For a router without an API beside others: each restarts with other lists while the others serve.
+
+    None if its lists are no pairs of hosts and ports, or some of its engines have no completions: those are no members.
+    """
+    if not flavour.pairs or not set(flavour.pairs.values()) <= set(ANSWERING_KINDS):
+        return None
+    return Members(RESTART, pair_options(flavour), pairs=flavour.pairs)
+
+
+def pair_options(flavour: Flavour) -> tuple[str, ...]:
+    """The options of the pairs, without leading hyphens."""
+    return tuple(f"{name}-{what}" for name in flavour.pairs for what in ("hosts", "ports"))
 
 
 def always(place: Place) -> bool:

@@ -9,7 +9,7 @@ import typing as t
 
 from ...releases.release import Release
 from ..deployment import Context
-from .base import ANSWERED, CALLED_BACK, DISAGGREGATED, EITHER, Flavour, Members, split
+from .base import ANSWERED, CALLED_BACK, DISAGGREGATED, EITHER, Flavour, Members, pair_options, split
 
 LISTS = {"prefiller": "prefill", "decoder": "decode"}
 
@@ -22,7 +22,7 @@ def disaggregated(context: Context) -> bool:
 
 def _members(flavour: Flavour, release: Release, argv: t.Sequence[str]) -> Members | None:
     """From 0.21.0rc1 on, with --workers: before, a removed engine gets requests again. The script splits addresses at colons."""
-    options = tuple(f"{name}-{what}" for name in flavour.pairs for what in ("hosts", "ports"))
+    options = pair_options(flavour)
     if "workers" not in flavour.options(release) or any(value.count(":") > 1 for value in split(argv, options)[0]):
         return None
     return Members("instances", options)

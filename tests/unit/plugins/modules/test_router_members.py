@@ -601,3 +601,68 @@ def test_two_engines_that_both_do_not_say_when_they_started_are_not_taken_for_on
     Counters(monkeypatch).starts = {here: None, other: None}
     router.workers.update({here: "decode", other: "decode"})
     assert members("workers", [{"kind": "decode", "url": here}], state="absent")["removed"] == [here]
+
+
+RESTARTING = ["router", "router-1"]
+
+
+@pytest.fixture
+def restarting(run_module, tmp_path, monkeypatch):
+    """Run the module for two routers that restart for other engines; their start scripts have recorded P1, D1 and D2."""
+    monkeypatch.setattr(
+        "ansible_collections.ascend.inference.plugins.module_utils.router.members.answers", lambda member: True
+    )
+    for name in RESTARTING:
+        record(tmp_path, name, [D1, D2])
+    first, second = (
+        {"url": f"http://{name}", "record": str(tmp_path / f"{name}.listed"), "away": str(tmp_path / f"{name}.away")}
+        for name in RESTARTING
+    )
+
+    def run(wanted, **options):
+        return run_module(
+            "router_members", api="restart", members=wanted, more=[second], **{**first, "timeout": 1, **options}
+        )
+
+    return run
+
+
+def record(folder, name, decode):
+    lists = ["--prefiller-hosts", "127.0.0.9", "--prefiller-ports", "7100"]
+    lists += ["--decoder-hosts", *["127.0.0.9" for _url in decode]]
+    lists += ["--decoder-ports", *[url.rpartition(":")[2] for url in decode]]
+    text = "\n".join(['{"prefiller": "prefill", "decoder": "decode"}', *lists])
+    (folder / f"{name}.listed").write_text(text + "\n")
+
+
+def test_routers_that_restart_for_other_engines_are_named(restarting, tmp_path):
+    paths = [tmp_path / f"{name}.away" for name in RESTARTING]
+    every = [*ONE_EACH, *SECOND]
+    assert not restarting(every)["changed"] and restarting(every)["restart"] == []
+    found = restarting(SECOND, state="absent", check=True)
+    assert found["restart"] == ["http://router", "http://router-1"] and not any(path.exists() for path in paths)
+    found = restarting(SECOND, state="absent")
+    assert (found["removed"], found["restart"]) == ([D2], ["http://router", "http://router-1"])
+    assert [json.loads(path.read_text()) for path in paths] == [[D2], [D2]]
+    record(tmp_path, "router", [D1])
+    found = restarting(SECOND, state="absent", check=True)
+    assert found["restart"] == ["http://router-1"], "the other one has done so"
+    found = restarting(every, check=True)
+    assert (found["added"], found["restart"]) == ([D2], ["http://router"])
+    found = restarting(every)
+    assert found["restart"] == ["http://router"] and not any(path.exists() for path in paths)
+    record(tmp_path, "router", [D1, D2])
+    assert restarting(every)["restart"] == []
+    assert restarting(ONE_EACH, purge=True)["restart"] == ["http://router", "http://router-1"]
+
+
+def test_such_a_router_keeps_the_last_engine_and_must_have_recorded_what_it_has(restarting, tmp_path):
+    both = [{"kind": "decode", "url": url} for url in (D1, D2)]
+    found = restarting(both, state="absent")
+    assert found["failed"] and "decode would have no member" in found["msg"]
+    (tmp_path / "router.listed").unlink()
+    found = restarting(SECOND, state="absent")
+    assert found["failed"] and "did not record them" in found["msg"]
+    assert not list(tmp_path.glob("*.away"))
+    found = restarting([*ONE_EACH, *SECOND])
+    assert found["restart"] == ["http://router"], "it is not known that it has them"

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.router.listed import Listed
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import read_record
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.router import members_of
@@ -313,6 +314,49 @@ def test_the_file_of_engines_that_are_out_is_where_the_router_and_the_module_loo
     if runtime == "docker":
         mounts = [mount.split(":")[0] for mount in router["container"]["mounts"]]
         assert any(asked["away"].startswith(f"{path}/") for path in mounts)
+
+
+TWO_ROUTERS = {"inference_router": {"instances": 2, "balancer": "haproxy"}}
+OLDER = {**NPU, "inference_release": "0.18.0"}
+
+
+def test_routers_without_an_api_restart_in_turn_behind_a_balancer_only():
+    (plan, two), (_plan, three) = planned({**OLDER, **TWO_ROUTERS}, 2), planned({**OLDER, **TWO_ROUTERS}, 3)
+    assert plan["members"]["api"] == "restart" and two["digest"] == three["digest"] and two["argv"] != three["argv"]
+    assert [router["router"] for router in (plan["members"], *plan["members"]["more"])] == ["router", "router-1"]
+    for single in ({"instances": 1, "balancer": "haproxy"}, {}):
+        assert "members" not in planned({**OLDER, "inference_router": single}, 2)[0]
+
+
+@pytest.mark.parametrize("runtime", ["systemd", "docker", "supervisor"])
+@pytest.mark.parametrize("address", ["192.0.2.1", "fd00::1"])
+def test_such_a_router_records_its_engines_when_it_starts(tmp_path, runtime, address):
+    image = {"balancer_image": "haproxy@sha256:" + "0" * 64} if runtime == "docker" else {}
+    settings = {"inference_router": {**TWO_ROUTERS["inference_router"], **image}}
+    plan, router = planned({**OLDER, **settings, "inference_runtime": runtime}, 2, address)
+    asked = members_of(plan, "n1")
+    assert asked["record"] == asked["away"].replace(".away", ".listed")
+    away = tmp_path / "router.away"
+    found = Listed("http://192.0.2.1:8000")
+    found.record = str(tmp_path / "router.listed")
+    assert (found.known(), found.read()) == (False, [])
+    every = sorted((engine["kind"], engine["url"]) for engine in plan["members"]["engines"])
+    arguments(router, away)
+    assert found.known() and found.read() == every
+    away.write_text(json.dumps([url for _kind, url in every][1:2]))
+    arguments(router, away)
+    assert found.read() == [every[0], *every[2:]]
+    (tmp_path / "router.listed.new").mkdir()
+    arguments(router, away)
+    assert found.read() == [every[0], *every[2:]], "whatever a service has put there"
+
+
+@pytest.mark.parametrize("text", ["", "[]\n--a-hosts\nb", "7", "{", "\x00"])
+def test_a_damaged_record_is_none(tmp_path, text):
+    found = Listed("http://192.0.2.1:8000")
+    found.record = str(tmp_path / "router.listed")
+    (tmp_path / "router.listed").write_text(text)
+    assert (found.known(), found.read()) == (False, [])
 
 
 def test_a_plan_of_an_earlier_version_has_no_such_file():
