@@ -67,6 +67,11 @@ options:
       digest_file:
         description: File in which the service records its configuration digest at start.
         type: path
+      starts_file:
+        description:
+          - File in which the service counts its starts, to wait longer after each crash. A start or restart by this module
+            begins the count anew. Only of a runtime whose services count.
+        type: path
       newer:
         description: Files, such as secrets, that a running service must not be older than.
         type: list
@@ -221,6 +226,7 @@ SERVICE = {
     "unit": {"type": "str", "required": True},
     "digest": {"type": "str", "default": ""},
     "digest_file": {"type": "path"},
+    "starts_file": {"type": "path"},
     "newer": {"type": "list", "elements": "path", "default": []},
     "stop_timeout": {"type": "int", "default": 60},
     "stop_signal": {"type": "str", "default": "TERM"},

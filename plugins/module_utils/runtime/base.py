@@ -72,7 +72,8 @@ class Runtime:
     """The methods of a runtime. ``settings`` are ``runtime_settings`` of the plan and of the role; ``run`` is ``command``.
 
     Services are dicts with ``name`` and ``unit``, and ``log`` to read it; methods that change something also need ``digest``,
-    ``digest_file``, ``newer``, ``stop_timeout`` and, for containers, ``container``, ``stop_signal`` and ``script``.
+    ``digest_file``, ``newer``, ``stop_timeout``, ``starts_file`` where services count their starts and, for containers, ``container``,
+    ``stop_signal`` and ``script``.
     """
 
     log_kind = "none"  # the ``kind`` of its logs in the plan

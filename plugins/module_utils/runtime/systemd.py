@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -83,9 +84,11 @@ class Systemd(Runtime):
         return bool(unread or disabled or gone), disabled, old
 
     def start(self, services):
+        _begin_count(services)
         self._order("start", services)
 
     def restart(self, services):
+        _begin_count(services)
         self._order("restart", services)
 
     def stop(self, services):
@@ -160,6 +163,15 @@ class Systemd(Runtime):
         self.call("daemon-reload")
         for name in names:  # systemd keeps failed units in memory until reset
             self.run(["systemctl", "reset-failed", name])
+
+
+def _begin_count(services):
+    """Forget earlier starts: the start script waits the longer, the more often a service started in a short time, but an order is no crash."""
+    for service in services:
+        with contextlib.suppress(
+            OSError
+        ):  # there is none; or the service put a folder there, which the script replaces
+            os.unlink(service.get("starts_file") or "")
 
 
 def _state(shown):

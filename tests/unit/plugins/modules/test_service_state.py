@@ -200,6 +200,29 @@ def test_only_what_differs_is_restarted(host, call, tmp_path):
     assert not call("started", units[0])["changed"]
 
 
+@pytest.mark.parametrize("planted", ["100 9 1", "a link", "a folder"])
+@pytest.mark.parametrize("state", ["started", "restarted"])
+def test_an_order_begins_the_count_of_starts_anew_and_what_runs_keeps_it(host, call, tmp_path, state, planted):
+    due = host.unit("demo-due.service", "2", "1")
+    left = host.unit("demo-left.service", "1", "1")
+    other, counts = tmp_path / "other", {}
+    other.write_text("kept")
+    for unit in (due, left):
+        unit["starts_file"] = str(tmp_path / f"{unit['name']}.starts")
+        counts[unit["name"]] = tmp_path / f"{unit['name']}.starts"
+        counts[unit["name"]].write_text("100 9 1")
+    if planted != "100 9 1":
+        counts["demo-due.service"].unlink()
+        counts["demo-due.service"].symlink_to(other) if planted == "a link" else counts["demo-due.service"].mkdir()
+    host.say({unit["name"]: dict(RUNS) for unit in (due, left)})
+    chosen = [due] if state == "restarted" else [due, left]
+    call(state, *chosen, check=True)
+    assert os.path.lexists(str(counts["demo-due.service"]))
+    assert call(state, *chosen)["restarted"] == ["demo-due.service"]
+    assert os.path.lexists(str(counts["demo-due.service"])) == (planted == "a folder")
+    assert (counts["demo-left.service"].read_text(), other.read_text()) == ("100 9 1", "kept")
+
+
 def test_the_target_starts_when_all_units_run_and_not_before(host, call):
     first, second = host.unit("demo-a.service", "1", "1"), host.unit("demo-b.service", "1", "1")
     call("started", first)

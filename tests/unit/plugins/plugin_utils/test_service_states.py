@@ -83,6 +83,8 @@ def test_every_option_of_a_service_is_that_of_the_plan(plan):
         assert service["health"]["timeout"] > 0 and service["stop"]["timeout"] > 0
     (state,) = service_states(plan, [{**plan["services"][0], "health": None}])
     assert (state["url"], state["timeout"]) == ("", 0)
+    (state,) = service_states(plan, [{**plan["services"][0], "starts_file": "/run/x.starts"}])
+    assert state["starts_file"] == "/run/x.starts"
 
 
 @pytest.mark.parametrize(
