@@ -184,21 +184,40 @@ def _read(
     events: list[tuple[float, str]] | None,
 ) -> None:
     """Fill body (and events) incrementally, so that partial data is kept after an abort."""
-    size = 0
+    size, lines = 0, _Lines()
     while size < BYTES_KEPT:
-        piece = response.read(65536) if events is None else response.readline(BYTES_KEPT)
+        # Not readline of chunks: it takes a body that ends between two of them for a whole one.
+        read = response.read1 if response.chunked else response.read if events is None else response.readline
+        piece = read(65536)
+        seconds = time.monotonic() - started
+        if events is not None:
+            found = [line for line in lines.ended_by(piece) if line.startswith(b"data:")]
+            events += [(seconds, line[5:].decode("utf-8", "replace").strip()) for line in found]
         if not piece:
             if response.length:  # http.client takes a body that ends before its Content-Length for a whole one
                 raise http.client.IncompleteRead(b"", response.length)
             return
         size += len(piece)
         body.append(piece)
-        seconds = time.monotonic() - started
-        if events is not None and piece.startswith(b"data:"):
-            events.append((seconds, piece[5:].decode("utf-8", "replace").strip()))
         if seconds > timeout:
             raise socket.timeout(f"still sending after {timeout:.0f} s")
     raise http.client.HTTPException(f"more than {BYTES_KEPT} bytes")
+
+
+class _Lines:
+    """The lines of a body that comes in pieces."""
+
+    def __init__(self) -> None:
+        self.begun: list[bytes] = []
+
+    def ended_by(self, piece: bytes) -> list[bytes]:
+        """The lines that a piece ends, without their ends; the end of the body is an empty piece."""
+        if piece and b"\n" not in piece:
+            self.begun.append(piece)
+            return []
+        *ended, last = b"".join([*self.begun, piece]).split(b"\n")
+        self.begun = [last] if piece else []
+        return ended if piece else [last]
 
 
 def _name(problem: Exception, status: int) -> str:

@@ -85,6 +85,24 @@ def test_a_broken_body_keeps_what_came(peer):
     assert [data for unused, data in reply.events][:1] == ["one"]
 
 
+CHUNKS = (b"HTTP/1.1 200 OK", b"Content-Type: text/event-stream", b"Transfer-Encoding: chunked", b"", b"")
+
+
+@pytest.mark.parametrize("kind", [b"text/event-stream", b"application/json"])
+def test_chunks_without_the_last_one_are_cut(peer, kind):
+    head = b"\r\n".join(CHUNKS).replace(b"text/event-stream", kind)
+    reply = ask(peer(head + b"b\r\ndata: one\n\n\r\n"), "/")
+    assert (reply.status, reply.error, reply.body) == (200, "cut", "data: one\n\n")
+
+
+def test_events_are_lines_and_not_chunks(peer):
+    sent = [b"da", b"ta: one\n\ndata: two\n", b"\nda", b"ta: ", b"three\r\n", b": none\n\ndata: [DONE]"]
+    body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in [*sent, b""])
+    reply = ask(peer(b"\r\n".join(CHUNKS) + body), "/")
+    assert (reply.error, reply.body) == ("", b"".join(sent).decode())
+    assert [data for unused, data in reply.events] == ["one", "two", "three", "[DONE]"]
+
+
 @pytest.mark.parametrize("kind", ["text/plain", "text/event-stream"])
 def test_a_body_that_ends_before_its_length_is_cut(peer, kind):
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 64\r\n\r\n".encode()
