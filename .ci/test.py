@@ -60,6 +60,7 @@ LONG_ONLY = {
     "molecule-changes_docker",
     "molecule-changes_systemd",
     "molecule-colocated_changes",
+    "molecule-dp_changes",
     "molecule-halves_docker",
     "molecule-halves_systemd",
     "molecule-layerwise_2p1d",

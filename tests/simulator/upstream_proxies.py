@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fetch upstream's proxy scripts: they are in every source distribution of vllm-ascend, which is downloaded but not built.
 
-``fetch("0.23.0.post1", cache)`` returns the folder with ``load_balance_proxy_server_example.py`` and the layerwise one;
+``fetch("0.23.0.post1", cache)`` returns the folder with ``load_balance_proxy_server_example.py``, the layerwise one and that of colocated engines;
 ``python(cache)`` an interpreter that can run them.  Downloaded files are not part of this collection.
 """
 
@@ -18,7 +18,11 @@ import subprocess
 import sys
 import tarfile
 
-FOLDERS = ("examples/disaggregated_prefill_v1/", "examples/disaggregate_prefill_v1/")  # the latter up to 0.9.x
+FOLDERS = (
+    "examples/disaggregated_prefill_v1/",
+    "examples/disaggregate_prefill_v1/",  # up to 0.9.x
+    "examples/external_online_dp/",
+)
 NEEDS = ["fastapi<0.124", "httpx", "uvicorn"]
 BACKEND = '''
 import os, re

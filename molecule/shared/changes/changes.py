@@ -123,6 +123,7 @@ class Layout(t.NamedTuple):
 LAYOUTS = {  # by the beginning of the scenario's name
     "changes": Layout(("prefill", "decode"), 8000, "garbled_with"),
     "colocated": Layout(("colocated",), 8000, "crashes_with"),
+    "dp": Layout(("colocated",), 8001, "crashes_with", frozenset(["router", "router-1"])),
     "halves": Layout(("prefill", "decode"), 8001, "garbled_with"),
     "layerwise": Layout(("prefill", "decode"), 8001, "garbled_with", frozenset(["router", "router-1"])),
 }
