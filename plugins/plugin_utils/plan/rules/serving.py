@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of how engines serve: the API's protocol, the task, loaders, and processes that the plan starts itself."""
+"""Rules of how engines serve: the API's protocol, the task, loaders, counters, and processes that the plan starts itself."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ LAUNCH = (
     *("nnodes", "node-rank", "master-addr", "master-port", "headless"),
     *("data-parallel-hybrid-lb", "data-parallel-external-lb", "data-parallel-rank", "data-parallel-start-rank"),
 )
+STATS = "disable-log-stats"  # a switch without a --no- form: FLAG-NO-FORM refuses false, FLAG-VALUE a text
 POOLING = {"runner": {"pooling"}, "convert": {"embed", "classify", "reward"}}
 LOADER = "model-loader-extra-config"
 # vllm/model_executor/model_loader/default_loader.py: other keys are refused
@@ -125,6 +126,23 @@ def loader(case: Case) -> t.Iterator[Finding]:
                 if key not in LOADER_KEYS:
                     problem = f"the loader has no key '{key}'"
                     yield Finding.at(view.key_path(LOADER, key), "", problem, nearest(str(key), LOADER_KEYS))
+
+
+@RULES.rule(
+    "LOG-STATS",
+    "Remove the option.",
+    "vLLM: without its loggers of statistics /metrics has no counter of requests",
+    "warning",
+)
+def log_stats(case: Case) -> t.Iterator[Finding]:
+    """An engine reports no counters of requests.
+
+    Nobody can see that it has finished, so each drain waits the whole inference_drain_timeout; alerts, watchdog, the probes of pods and verify lack
+    what they read.
+    """
+    for view in case.engine_views:
+        if STATS in view.table:
+            yield Finding.at(view.path(STATS), "", f"--{STATS} turns the engine's counters off")
 
 
 @RULES.rule(

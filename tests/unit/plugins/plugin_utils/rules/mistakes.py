@@ -739,6 +739,16 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{P}.args.model-loader-extra-config.enable_multithreading",
     ),
     W("START-TIMEOUT", "p2p", {"inference_start_timeout": 5}),
+    W("LOG-STATS", "p2p", {"inference_args.disable-log-stats": True}),
+    W("LOG-STATS", "p2p", {f"{D}.args.--disable_log_stats": True}),
+    W(
+        "LOG-STATS",
+        "pooled",
+        {f"{C}.hosts.node2": {"args": {"disable_log_stats": True}}},
+        f"{C}.hosts.node2.args.disable_log_stats",
+    ),
+    W("LOG-STATS", "kubernetes", {f"{P}.args.disable-log-stats": True}),
+    W("LOG-STATS", "cpu", {"inference_args.disable-log-stats": True}),
     W("HOLD-TIMEOUT", "p2p", {"inference_kv_hold_timeout": 25}),
     W("MODEL-PAIR", "p2p", {f"{D}.model": "/models/other-w8a8"}),
     # numbers and forms of options
