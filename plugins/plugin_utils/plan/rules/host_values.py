@@ -14,6 +14,7 @@ from ....module_utils.files.system_folders import WHOLLY
 from ...description.findings import Finding, nearest
 from ..placement import hosts_of
 from .base import Case, Rules
+from .images import images
 
 RULES = Rules()
 RESERVED = ("/", *WHOLLY)
@@ -239,8 +240,6 @@ def image_name(case: Case) -> t.Iterator[Finding]:
 
     It cannot be pulled, and no container starts.
     """
-    description = case.context.description
-    given = {"inference_image": description.image, "inference_router.balancer_image": description.router.balancer_image}
-    for place, image in given.items():
+    for place, image, dummy in images(case):
         if image and not IMAGE.fullmatch(image):
             yield Finding.at(place, image, f"'{image}' is not the name of an image")

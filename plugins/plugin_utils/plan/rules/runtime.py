@@ -14,6 +14,7 @@ from ...releases.matrix import IMAGE_SUFFIX
 from ..render.container import image as image_of
 from .base import Case, Rules
 from .folders import models
+from .images import images
 
 RULES = Rules()
 SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) without the terminator
@@ -147,13 +148,6 @@ def _moving_tag(image: str) -> str:
     return tag if "@sha256:" not in image and re.match(r"latest|main|nightly", tag) else ""
 
 
-def _images(case: Case) -> list[tuple[str, str]]:
-    """(variable, image or ""): the engines' and, if there is one in a container, the balancer's."""
-    own, router = case.context.description.image, case.context.description.router
-    balancer = [("inference_router.balancer_image", router.balancer_image)] if router.balancer_image else []
-    return [("inference_image", own), *balancer]
-
-
 @RULES.rule(
     "IMAGE-TAG",
     "Use a release's tag or, better, a digest (image@sha256:...).",
@@ -165,8 +159,8 @@ def image_tag(case: Case) -> t.Iterator[Finding]:
 
     A restart may start a different version from the one that was tested.
     """
-    for place, image in _images(case):
-        if image and _moving_tag(image):
+    for place, image, unused in images(case):
+        if image and not unused and _moving_tag(image):
             yield Finding.at(place, image, f"'{_moving_tag(image)}' is a moving tag")
 
 
@@ -181,12 +175,10 @@ def image_digest(case: Case) -> t.Iterator[Finding]:
 
     The registry decides what a tag names: after a new push, or on a compromised registry, hosts that pull later run other software.
     """
-    if not case.context.contained:
-        return
-    planned = sorted({image_of(case.context, process.host) for dummy, dummy, process in case.engines})
-    for place, image in _images(case):
-        if "@sha256:" not in image and not (image and _moving_tag(image)):
-            names = [image] if image else planned
+    for place, image, unused in images(case):
+        if not unused and "@sha256:" not in image and not (image and _moving_tag(image)):
+            planned = {image_of(case.context, process.host) for dummy, dummy, process in case.engines}
+            names = [image] if image else sorted(planned)
             yield Finding.at(place, image, f"the image {' and '.join(names)} is named by a tag")
 
 
@@ -225,12 +217,9 @@ def image_unused(case: Case) -> t.Iterator[Finding]:
 
     The setting has no effect.
     """
-    description = case.context.description
-    for place, image in _images(case):
-        if image and not case.context.contained:
-            yield Finding.at(place, image, f"inference_runtime {description.runtime} starts no containers")
-        elif image and place != "inference_image" and not case.named("balancer"):
-            yield Finding.at(place, image, "no balancer is planned on a host")
+    for place, image, unused in images(case):
+        if image and unused:
+            yield Finding.at(place, image, unused)
 
 
 @RULES.rule(

@@ -687,6 +687,9 @@ MISTAKES: tuple[Mistake, ...] = (
     W("IMAGE-DIGEST", "docker", {f"{ROUTER}.balancer_image": "haproxy:2.8", **TWO}),
     W("IMAGE-UNUSED", "p2p", {f"{ROUTER}.balancer_image": HAPROXY, **TWO}),
     W("IMAGE-UNUSED", "docker", {f"{ROUTER}.balancer_image": HAPROXY}),
+    W("IMAGE-UNUSED", "docker", {f"{ROUTER}.balancer_image": "haproxy:2.8"}),
+    W("IMAGE-UNUSED", "p2p", {f"{ROUTER}.balancer_image": "haproxy:latest"}),
+    W("IMAGE-UNUSED", "p2p", {"inference_image": "registry.example/vllm-ascend-own:latest"}),
     M("IMAGE-NAME", "docker", {f"{ROUTER}.balancer_image": "HAProxy:2.8", **TWO}, also=("IMAGE-DIGEST",)),
     W("ADVISORY", "p2p-0.18", {"inference_env.PYTHONOPTIMIZE": 1}, "inference_release"),
     W(
