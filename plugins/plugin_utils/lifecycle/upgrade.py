@@ -34,6 +34,7 @@ UNVERIFIED = (
     "verify with the settings that are deployed, which makes them the plan to go back to, then run upgrade again if settings differ. If they do not "
     "work, run rollback. When a pause is acceptable, run again with -e inference_upgrade_mode=all, which stops every service."
 )
+NOTHING = "Nothing changes: the services have the settings of this plan. Those that do not run start, and the deployment is verified."
 UNREACHED = "a host is unreachable"
 OTHER_VERSION = "another version of this collection wrote the plan that runs"
 INTERRUPTED = "a change was interrupted, so engines may run that cannot exchange KV cache"
@@ -256,16 +257,19 @@ def cost(
         why = f" Why: {'; '.join(reasons)}." if reasons else ""
         why += f" Mode set, without a pause, is not possible: {'; '.join(halves)}." if halves else ""
         return f"Mode all: every service stops, then the new ones start. Clients get errors until they have loaded the model.{why}"
-    roll = change(plan, running, runs)["roll"]
-    routers = [name for step in roll for name in step["routers"]]
-    count = len(roll) - len(routers)
+    found = change(plan, running, runs)
+    routers = [name for step in found["roll"] for name in step["routers"]]
+    count = len(found["roll"]) - len(routers)
     lines = [
         f"{count} steps; in each, one instance of each pool that changes finishes its requests, restarts, is proven and returns."
     ]
-    lines = lines if count or not routers else []
+    lines = lines if count else []
     lines += (
         [f"One after the other finish their requests, restart and return: {', '.join(routers)}."] if routers else []
     )
+    if not found["roll"]:
+        others = any(found[key] for key in ("new", "rest", "gone"))
+        lines = ["No instance and no router that serves restarts." if others else NOTHING]
     return f"Mode rolling: no pause. {' '.join(lines)}"
 
 

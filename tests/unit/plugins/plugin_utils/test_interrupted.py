@@ -56,12 +56,18 @@ def back(found, *given, text=None):
 
 
 @pytest.mark.parametrize(
-    ("outdated", "steps"), [(ENGINES, 2), (["decode-1"], 1), (["prefill-0", "decode-0", "decode-1"], 2), ([], 0)]
+    ("outdated", "steps"),
+    [
+        (ENGINES, "2 steps;"),
+        (["decode-1"], "1 steps;"),
+        (["prefill-0", "decode-0", "decode-1"], "2 steps;"),
+        ([], "Nothing changes:"),
+    ],
 )
 def test_engines_of_one_revision_return_one_after_the_other(outdated, steps):
     result = back(interrupted(outdated=outdated))
     assert (result["mode"], result["refusals"], result["rounds"]) == ("rolling", [], [])
-    assert result["text"].startswith(f"Mode rolling: no pause. {steps} steps;"), "of what runs, not of what is recorded"
+    assert result["text"].startswith(f"Mode rolling: no pause. {steps}"), "of what runs, not of what is recorded"
 
 
 def test_an_engine_that_the_change_has_stopped_starts_first():

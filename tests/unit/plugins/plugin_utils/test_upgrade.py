@@ -112,11 +112,34 @@ def pd_plan(prefill=2, decode=2, **more):
     return launch_plan({**base, "inference_pools": pools, **more}, hosts)
 
 
+NOTHING = "Mode rolling: no pause. Nothing changes:"
+
+
 def test_the_gentlest_mode_is_the_default():
     found = mode({"n1": pd_plan()}, pd_plan(inference_args={"max-num-seqs": 8}), "")
     assert (found["mode"], found["refusals"]) == ("rolling", [])
     assert found["text"].startswith("Mode rolling: no pause. 2 steps;")
     assert mode({"n1": pd_plan()}, pd_plan(inference_args={"max-num-seqs": 8}), "all")["mode"] == "all"
+
+
+def test_an_upgrade_to_what_is_deployed_says_that_nothing_changes():
+    found = mode({"n1": pd_plan()}, pd_plan(), "")
+    assert (found["mode"], found["refusals"]) == ("rolling", [])
+    assert found["text"].startswith(f"{NOTHING} the services have the settings of this plan.")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (pd_plan(inference_probe={"enabled": True}), pd_plan(inference_probe={"enabled": True, "interval": 30})),
+        (pd_plan(), pd_plan(3, 3)),
+        (pd_plan(3, 3), pd_plan()),
+    ],
+    ids=["the probe restarts", "instances are added", "instances leave"],
+)
+def test_a_change_in_which_nothing_that_serves_restarts_has_no_steps(old, new):
+    found = mode({"n1": old}, new, "")
+    assert found["text"] == "Mode rolling: no pause. No instance and no router that serves restarts."
 
 
 @pytest.mark.parametrize(
@@ -180,7 +203,7 @@ def test_the_mode_is_that_of_a_change_of_what_runs():
     found = after_an_unverified(pd_plan(2, 1), pd_plan(2, 1, **limit))
     assert found["mode"] == "all" and "decode-0: its pool has no other instance" in found["text"]
     found = after_an_unverified(pd_plan(**limit), pd_plan(**limit))
-    assert (found["mode"], found["text"][:32]) == ("rolling", "Mode rolling: no pause. 0 steps;")
+    assert found["mode"] == "rolling" and found["text"].startswith(NOTHING)
 
 
 def test_there_are_three_modes():
