@@ -132,6 +132,13 @@ plan_digest:
   returned: always
   type: str
   sample: 6c48
+unverified:
+  description: >-
+    The deployed plan, if another one was verified last, or none. C(digest), C(release) and C(since), when it was deployed; C(verified) has the same of the
+    last verified one. Empty if it is verified, and if RV(findings) say that it is not, or that a change has not ended.
+  returned: always
+  type: dict
+  sample: {}
 exposure:
   description: Conditions of security advisories that the deployed plan meets; null without one, or if an older version wrote it.
   returned: always
@@ -191,13 +198,18 @@ def unfinished(directory):
 
 
 def verified(directory, known):
-    """``{release, since, digest}`` of the last verified plan for the findings, also if the journal does not name it; {} without one."""
+    """``{release, since, digest, at}`` of the last verified plan, also if the journal does not name it; {} without one. ``since``: the time ``at`` in words."""
     noted, plan = known.get("verified") or {}, journal.previous(directory, "verified")
     if not noted and not plan:
         return {}
     since = " (verified at {})".format(noted["since"]) if noted.get("since") else ""
     found = noted or plan
-    return {"release": found.get("release"), "digest": found.get("digest"), "since": since}
+    return {
+        "release": found.get("release"),
+        "digest": found.get("digest"),
+        "since": since,
+        "at": noted.get("since", ""),
+    }
 
 
 def unverified(known, last):
@@ -207,6 +219,19 @@ def unverified(known, last):
         return []
     text = "release {} was deployed at {} and has not been verified. Fix: run verify; if it fails, rollback returns to release {}{}"
     return [text.format(release, known.get("since"), last["release"], last["since"])]
+
+
+def untried(directory, plan):
+    """The value of RV(unverified): the services run with this plan, and nobody has tried it since. {} if the findings say so."""
+    try:
+        known, damage = journal.read(directory), journal.damage(directory)
+        last = verified(directory, known) if not damage and known.get("phase") == journal.DEPLOYED else None
+    except (tree.TreeError, OSError):
+        return {}
+    if last is None or last.get("digest") == plan["digest"] or unverified(known, last):
+        return {}
+    before = {"digest": last["digest"], "release": last["release"], "since": last["at"]} if last else {}
+    return {"digest": plan["digest"], "release": plan["release"], "since": known.get("since", ""), "verified": before}
 
 
 def measured(directory):
@@ -240,7 +265,7 @@ def main():
     plan, problem = deployed(params["directory"])
     unreadable = not plan and os.path.lexists(os.path.join(params["directory"], PLAN))
     found = question(plan, params["host"]) if plan else None
-    nothing = {"services": [], "unreadable": unreadable, "plan_digest": "", "exposure": None}
+    nothing = {"services": [], "unreadable": unreadable, "plan_digest": "", "unverified": {}, "exposure": None}
     if not found and not params["planned"]:
         module.exit_json(changed=False, findings=[no_plan(problem, unreadable)], **nothing)
     known = found or params["planned"]
@@ -254,6 +279,7 @@ def main():
         findings.insert(0, no_plan(problem, unreadable))
     digest = plan["digest"] if plan else ""
     told = {"unreadable": unreadable, "plan_digest": digest, "exposure": known.get("exposure")}
+    told["unverified"] = untried(params["directory"], plan) if plan else {}
     module.exit_json(changed=False, services=rows, findings=findings, **told)
 
 

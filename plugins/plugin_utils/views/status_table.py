@@ -26,9 +26,10 @@ RESTARTED = re.compile(r"restarted .+ after an unexpected exit")  # of module_ut
 def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any = None) -> Report:
     """``results``: {host: result of service_status}; ``planned``: the inventory's plan, or None.
 
-    Returns ``{deployment, healthy, working, services, hosts, findings, advisories}``: each service with its host, and ``drained`` for a
+    Returns ``{deployment, healthy, working, services, hosts, findings, notices, advisories}``: each service with its host, and ``drained`` for a
     router to which the balancer sends no new requests; problems of a host or of the deployment as a whole as texts. ``healthy`` is True if
-    every service runs, responds and there are no findings; ``working`` also if some were restarted after an exit.
+    every service runs, responds and there are no findings; ``working`` also if some were restarted after an exit. ``notices``: what nobody knows to
+    be wrong, such as a plan that was not verified.
     """
     services, hosts, findings = [], {}, []
     for host in sorted(results):
@@ -51,6 +52,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         "services": services,
         "hosts": hosts,
         "findings": findings,
+        "notices": _unverified(results, hosts),
         "advisories": _advisories(services, results, planned),
     }
 
@@ -128,6 +130,30 @@ def _differing(hosts: t.Mapping[str, t.Any]) -> list[str]:
     if len(digests) < 2:
         return []
     return ["The hosts were deployed from different plans. Fix: run ascend.inference.deploy without --limit"]
+
+
+def _unverified(results: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Mapping[str, Report]) -> list[str]:
+    """One notice for each deployed plan that is not the one that was verified last."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for host in sorted(results):
+        found = results[host].get("unverified") or {}
+        if found:
+            places.setdefault((found["digest"], found["verified"].get("digest", "")), []).append(host)
+    texts = []
+    for names in places.values():
+        found = results[names[0]]["unverified"]
+        where = "" if len(names) == len(hosts) else f" on {', '.join(names)}"
+        text = f"the plan that is deployed{where} ({_named(found)}, deployed at {found['since']}) was not verified"
+        if found["verified"]:
+            at = f", at {found['verified']['since']}" if found["verified"]["since"] else ""
+            text += f"; the last one that was has {_named(found['verified'])}{at}"
+        back = "; if it fails, ascend.inference.rollback returns to the verified plan" if found["verified"] else ""
+        texts.append(f"{text}. Fix: run ascend.inference.verify with the settings that are deployed{back}")
+    return texts
+
+
+def _named(plan: t.Mapping[str, str]) -> str:
+    return f"release {plan['release']}, digest {str(plan['digest'])[:12]}"
 
 
 def _leaders(services: t.Sequence[Report]) -> list[str]:
@@ -224,6 +250,7 @@ def _findings(report: t.Mapping[str, t.Any]) -> list[str]:
         for service in report["services"]
         for text in service["findings"]
     ]
+    lines += [f"notice: {text}" for text in report.get("notices", ())]
     lines += [f"security advisory: {text}" for text in report["advisories"]]
     return ["", *lines] if lines else []
 

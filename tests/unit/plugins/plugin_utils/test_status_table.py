@@ -40,6 +40,29 @@ def test_one_line_for_each_service():
     assert len(lines) == 3
 
 
+LAST = {"digest": 64 * "a", "release": "0.23.0", "since": "2026-01-01T00:00:00Z"}
+UNTRIED = {"digest": 64 * "b", "release": "0.23.0", "since": "2026-01-02T00:00:00Z", "verified": LAST}
+
+
+def test_a_plan_that_was_not_verified_is_a_notice_and_no_finding():
+    report = status_report("x", {"n1": result(row(), unverified=UNTRIED), "n2": result(unverified=UNTRIED)})
+    assert report["healthy"] and report["findings"] == []
+    assert status_table(report)[3:] == [
+        "",
+        "notice: the plan that is deployed (release 0.23.0, digest bbbbbbbbbbbb, deployed at 2026-01-02T00:00:00Z) was not verified; the last one that was has "
+        "release 0.23.0, digest aaaaaaaaaaaa, at 2026-01-01T00:00:00Z. Fix: run ascend.inference.verify with the settings that are deployed; if it fails, "
+        "ascend.inference.rollback returns to the verified plan",
+    ]
+
+
+def test_a_notice_names_the_hosts_if_it_is_not_of_all():
+    never = {**UNTRIED, "verified": {}}
+    results = {"n1": result(row(), unverified={}), "n2": result(unverified=never), "n3": {"unreachable": True}}
+    (text,) = status_report("x", results)["notices"]
+    assert text.startswith("the plan that is deployed on n2 (release 0.23.0,")
+    assert text.endswith(" was not verified. Fix: run ascend.inference.verify with the settings that are deployed")
+
+
 def test_the_cluster_has_a_line_of_its_own():
     facts = {"kthena_version": "v1.0.0", "volcano_version": "", "nodes": {"n1": "16", "n2": "16"}, "hidden": []}
     report = status_report("x", {"cluster": result(row(), **facts, devices_held={"n1": 4})})
