@@ -35,6 +35,10 @@ options:
   directory:
     description: Existing directory for the recorded answers, except for V(idle). Remove it at the end.
     type: path
+  deployment:
+    description: The deployment's folder on this host. V(running) also ends when another run takes its lock over from the one that holds it, or it is free.
+    type: path
+    default: ""
   url:
     description: URL of the clients' entry, without a path, except for V(idle).
     type: str
@@ -178,19 +182,20 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.drill.compare import chosen, compare
 from ..module_utils.drill.figures import figures
+from ..module_utils.drill.holder import Holder
 from ..module_utils.drill.load import Load, Records, Service, repeat
 from ..module_utils.drill.others import users
 from ..module_utils.tools.http_client import Target
 from ..module_utils.tools.text import visible
 
 STOP = "stop"  # this file ends the load
-LOAD = "AnsiballZ_service_load"  # Ansible's name of this module's process
 POLL = 0.2
 TOLERANCE = 1.0  # seconds between the clocks of two hosts
 ENGINE = {"name": {"type": "str", "required": True}, "url": {"type": "str", "required": True}}
 ARGUMENTS = {
     "state": {"type": "str", "choices": ["idle", "running", "baseline", "reported"], "required": True},
     "directory": {"type": "path"},
+    "deployment": {"type": "path", "default": ""},
     "url": {"type": "str", "default": ""},
     "model": {"type": "str", "default": ""},
     "api_key": {"type": "str", "default": "", "no_log": True},
@@ -220,10 +225,8 @@ def idle(module):
         module.fail_json(
             msg=visible(
                 "Others use the service: {}. A drill fails some of their requests. Nothing was changed. "
-                "Fix: run the drill when no other client uses the service. If a drill was killed before, its load goes on, at most for the time that its "
-                "fault may take: end the processes with {} in their command line on the host of the load".format(
-                    "; ".join(found), LOAD
-                )
+                "Fix: run the drill when no other client uses the service. If a drill was killed before, its load sends nothing more since this run has "
+                "locked the deployment, but its last requests may have to end: run again".format("; ".join(found))
             )
         )
     return {}
@@ -232,9 +235,10 @@ def idle(module):
 def running(module, service, records):
     params = module.params
     load = Load(service, params["clients"], params["rate"], records.keep)
+    holder = Holder(params["deployment"].rstrip("/"))
     end = time.monotonic() + params["seconds"]
     load.start()
-    while time.monotonic() < end and not os.path.exists(os.path.join(params["directory"], STOP)):
+    while time.monotonic() < end and not os.path.exists(os.path.join(params["directory"], STOP)) and not holder.gone():
         time.sleep(POLL)
     load.stop(params["request_timeout"] + 5)
     records.finish(load.unsent)

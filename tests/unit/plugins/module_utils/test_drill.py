@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -18,12 +19,15 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.drill import etcd, fault, load, others, processes
 from ansible_collections.ascend.inference.plugins.module_utils.drill.compare import chosen, compare
 from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import figures, quantile, timeline
+from ansible_collections.ascend.inference.plugins.module_utils.drill.holder import FREE, Holder
+from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply, Target
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
 from ansible_collections.ascend.inference.plugins.modules import service_fault, service_load
+from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.runs import RUN, begin
 
 
 def request(ended, problem="", text="a", nonce="n"):
@@ -353,6 +357,47 @@ def test_a_load_from_its_begin_to_its_report(monkeypatch, server, tmp_path):
     for clock in (-5, 3600):
         text = call(monkeypatch, state="reported", begun=begun + clock, earliest=begun, ago=0.1, **load_)["failed"]
         assert "differ by at least" in text and "chrony" in text
+
+
+@pytest.mark.parametrize("ends", ["another run", "nobody"])
+def test_a_load_ends_with_the_lock_of_its_run(monkeypatch, server, tmp_path, ends):
+    """The controller was killed, and the next run has taken the lock over; or somebody has removed it."""
+    base = tmp_path / "deployments" / "inference"
+    base.mkdir(parents=True)
+    begin(base)
+    target = {"url": f"http://127.0.0.1:{server[0].server_port}", "model": "tiny", "directory": str(tmp_path)}
+    sending, begun = threading.Event(), time.monotonic()
+
+    def take_over():
+        sending.wait(10)
+        if ends == "nobody":
+            os.unlink(deployment_lock.path_of(str(base)))
+        else:
+            begin(base, run={**RUN, "id": "another"}, replace=RUN["id"])
+
+    send = load.send
+    monkeypatch.setattr(load, "send", lambda *given: (given[2] == 6 and sending.set(), send(*given))[1])
+    threading.Thread(target=take_over, daemon=True).start()
+    more = {"words": 8, "output_tokens": 4, "request_timeout": 10, "rate": 20, "clients": 4}
+    sent = call(monkeypatch, state="running", seconds=60, deployment=f"{base}/", **target, **more)
+    assert sent["requests"] >= 6 and time.monotonic() - begun < 20
+
+
+def test_a_load_goes_on_while_its_run_holds_the_lock(tmp_path):
+    base, now = tmp_path / "inference", [0.0]
+    begin(base)
+    held, path = Holder(str(base), lambda: now[0]), deployment_lock.path_of(str(base))
+    record = pathlib.Path(path).read_text()
+    for text, gone in (
+        ("", False),
+        (record, False),
+        ("", False),
+        ("{", True),
+    ):  # a lock that is being written has no record
+        pathlib.Path(path).write_text(text)
+        assert held.gone() is gone
+        now[0] += FREE
+    assert not Holder("").gone() and not Holder(str(tmp_path / "other")).gone()
 
 
 def test_no_fault_follows_a_bad_baseline(monkeypatch, tmp_path):
