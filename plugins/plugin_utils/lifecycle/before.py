@@ -146,6 +146,15 @@ def moved_entry(plan: Plan, deployed: Plan, pending: Pending) -> tuple[str, bool
     return "", None
 
 
+def entry_urls(plan: Plan, deployed: Plan) -> tuple[str, str, str]:
+    """The clients' entry if its URL changes where it is, and this URL as deployed and as planned; three empty texts if it does not."""
+    before, after = ((each.get("verify") or {}).get("entry") or {} for each in (deployed, plan))
+    same = all(before.get(key) == after.get(key) for key in ("name", "host"))
+    if not same or not before.get("url") or not after.get("url") or before["url"] == after["url"]:
+        return "", "", ""
+    return after["name"], before["url"], after["url"]
+
+
 def removed_entry(plan: Plan, deployed: Plan, pending: Pending) -> tuple[str, bool | None]:
     """The clients' entry if the plan has none of its kind, and whether it is known to run; ("", None) if it stays, moves, or does not run."""
     before = {service["kind"] for service in deployed.get("services", ())}

@@ -14,6 +14,10 @@ PAUSE = (
     "{duration}. {state}"
     "Fix: run again with -e inference_allow_pause=true when a pause is acceptable{else_}."
 )
+READDRESSES = (
+    "{names} must restart: {reason}. Clients get errors until it is ready again, which takes {duration}, and those that use the address before get them "
+    "from then on. {state}Fix: run again with -e inference_allow_pause=true when that is acceptable and clients use the new address, or keep the one before."
+)
 UNFINISHED = (
     "An upgrade was interrupted after it began to change one half of the instances, so engines run that cannot exchange KV cache, and {names} "
     "do not run with the settings of this plan. This playbook would restart them at once, and clients get errors until the models are loaded. "
@@ -40,6 +44,7 @@ LATE = (
 )
 HALVED = "an upgrade half by half was interrupted"
 SINGLE = "all requests go through it, and there is one of it"
+READDRESSED = "the address that clients use changes from {before} to {after}"
 LAST = "no other router runs"
 UNBALANCED = "the balancer in front of the routers does not run"
 MOVED = "the clients' entry moves to another host"
@@ -66,7 +71,8 @@ def restart_at_once(
         result["notes"].append(f"Pause: {listed} restart at once, because {reason}.")
         return
     given = {"names": listed, "reason": reason, "duration": duration, "else_": _otherwise(reason, change)}
-    result["refusals"].append(PAUSE.format(**given, state=_state(change)))
+    text = READDRESSES if reason.startswith(READDRESSED.partition("{")[0]) else PAUSE
+    result["refusals"].append(text.format(**given, state=_state(change)))
 
 
 def restart_unfinished(result: Result, change: Change, names: t.Sequence[str]) -> None:

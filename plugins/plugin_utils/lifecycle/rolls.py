@@ -11,7 +11,7 @@ from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
 from ..plan.routers.base import RESTART
 from . import pauses
-from .before import Key, engines_as_deployed
+from .before import Key, engines_as_deployed, entry_urls
 from .change import Change, routers_of
 
 Step = dict[str, t.Any]
@@ -53,6 +53,9 @@ def why_members_not(change: Change) -> str:
 
 def why_entry_not(change: Change, name: str) -> str:
     """Why a changed router, balancer or frontend restarts at once, with the others."""
+    entry, before, after = entry_urls(change.plan, change.deployed)
+    if name == entry:
+        return pauses.READDRESSED.format(before=before, after=after)
     routers, balanced = change.named("router"), change.named("balancer")
     if name not in routers or len(routers) < 2:
         return pauses.SINGLE

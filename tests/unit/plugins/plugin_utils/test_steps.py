@@ -478,6 +478,24 @@ def test_routers_that_cannot_change_one_by_one_need_a_pause(reason, because):
     assert all(f"which takes {duration}. " in text for text in result["refusals"])
 
 
+@pytest.mark.parametrize(
+    ("router", "name", "port"), [({}, "router", 8000), ({"instances": 2, "balancer": "haproxy"}, "balancer", 8001)]
+)
+def test_another_port_of_the_entry_is_said_with_both_addresses(router, name, port):
+    key = "port" if name == "router" else "balancer_port"
+    old, new = plan(inference_router=router), plan(inference_router={**router, key: 8100})
+    result = steps(found([name]), new, old, early=True)
+    before, after = (f"http://192.0.2.1:{number}" for number in (port, 8100))
+    why = f"the address that clients use changes from {before} to {after}"
+    assert result["pauses"] == {why: [name]} and result["refusals"] == [
+        f"{name} must restart: {why}. Clients get errors until it is ready again, which takes some seconds, and those that use the address before get "
+        "them from then on. Nothing was changed. Fix: run again with -e inference_allow_pause=true when that is acceptable and clients use the new "
+        "address, or keep the one before."
+    ]
+    allowed = steps(found([name]), new, old, allow_pause=True)
+    assert allowed["notes"] == [f"Pause: {name} restart at once, because {why}."]
+
+
 def test_a_service_serves_with_one_of_its_routers():
     result = steps(found(["decode-0"], down=["router-1"]), plan(**TWO), plan(**TWO))
     assert [step["services"] for step in result["roll"]] == [["decode-0"]]

@@ -153,6 +153,11 @@ def test_a_change_in_which_nothing_that_serves_restarts_has_no_steps(old, new):
             pd_plan(inference_router={"args": {"policy": "random"}}),
             "router: all requests go through it, and there is one of it",
         ),
+        (
+            pd_plan(),
+            pd_plan(inference_router={"port": 8100}),
+            "router: the address that clients use changes from http://192.0.2.1:8000 to http://192.0.2.1:8100",
+        ),
         ({}, pd_plan(), "cannot exchange KV cache"),
     ],
 )
