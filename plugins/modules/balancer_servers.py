@@ -86,6 +86,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.balancer.admin import Balancer, BalancerProblem
 from ..module_utils.balancer.servers import bring, lines, shown
+from ..module_utils.router.drain import FIX
 from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
@@ -113,8 +114,8 @@ def brought(module):
         module.fail_json(msg=visible(f"Routers of the balancer: {error}"))
     for name in sorted(done.busy):
         module.warn(
-            "{} has {} requests after {} s, and is stopped now: they may fail. Fix: raise inference_drain_timeout".format(
-                name, done.busy[name], params["timeout"]
+            "{} has {} requests after {} s, and is stopped now: they may fail. {}".format(
+                name, done.busy[name], params["timeout"], FIX
             )
         )
     return done

@@ -82,7 +82,7 @@ busy:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.router.drain import Drained, Engine, drain
+from ..module_utils.router.drain import Drained, Engine, drain, fix_of
 
 ENGINE = {
     "name": {"type": "str", "required": True},
@@ -106,8 +106,8 @@ def main():
         done = drain(engines, params["upstream"], params["timeout"], params["settle"])
     for name in sorted(done.busy):
         module.warn(
-            "{} has {} after {} s, and is stopped now: these requests may fail. Fix: raise inference_drain_timeout".format(
-                name, done.busy[name], params["timeout"]
+            "{} has {} after {} s, and is stopped now: these requests may fail. {}".format(
+                name, done.busy[name], params["timeout"], fix_of(done.busy[name])
             )
         )
     module.exit_json(changed=False, seconds=done.seconds, busy=done.busy)

@@ -29,6 +29,12 @@ USAGE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")  # the latter 
 OWN = tuple(  # errors of this machine, which has no port, file or memory left: they tell nothing about an engine
     os.strerror(number) for number in (errno.EADDRNOTAVAIL, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 )
+UNCOUNTED = "requests that are not known (no "
+FIX = (  # for requests that did not end in time
+    "Fix: if requests take so long, raise inference_drain_timeout. If they do not end because an engine hangs, that does not help: status and watchdog "
+    "name such an engine; before the next change run restart for it, with -e inference_drain_timeout=30"
+)
+COUNT = "Fix: remove disable-log-stats from its arguments if it is there: without counters each drain waits for its whole time"
 INTERVAL = 0.5  # seconds between two readings
 
 
@@ -66,7 +72,7 @@ def left_in(engine: Engine, found: Found) -> str:
         return found or ""
     missing = [name for name in (RUNNING, WAITING) if name not in found]
     if missing:
-        return f"requests that are not known (no {' and no '.join(missing)} at /metrics)"
+        return f"{UNCOUNTED}{' and no '.join(missing)} at /metrics)"
     texts = []
     for name, text in ((RUNNING, "running"), (WAITING, "waiting")):
         if found.get(name):
@@ -75,6 +81,11 @@ def left_in(engine: Engine, found: Found) -> str:
     if engine.kind == "prefill" and held > 1e-6:
         texts.append(f"{held:.2%} of its KV cache held for decode")
     return ", ".join(texts)
+
+
+def fix_of(left: str) -> str:
+    """What to do about an engine that had this left at the end of the time; ``left``: of `left_in`."""
+    return COUNT if left.startswith(UNCOUNTED) else FIX
 
 
 def ranks_of(found: Samples) -> dict[str, tuple[float, float]]:

@@ -117,7 +117,7 @@ def test_requests_that_do_not_end_are_a_warning(run, haproxy):
     assert (found["failed"], found["busy"]) == (False, {"router-1": 3})
     assert (
         "router-1 has 3 requests after 1 s" in found["warnings"][0]
-        and "inference_drain_timeout" in found["warnings"][0]
+        and "raise inference_drain_timeout. If they do not end because an engine hangs" in found["warnings"][0]
     )
 
 

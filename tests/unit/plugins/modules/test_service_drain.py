@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.router.drain import (
     Engine,
     drain,
+    fix_of,
     left_in,
     metrics_of,
 )
@@ -162,7 +163,10 @@ def engine():
 def test_the_module_warns_and_goes_on(run_module, engine):
     found = run_module("service_drain", engines=[engine], timeout=1)
     assert (found["failed"], found["changed"], found["busy"]) == (False, False, {"decode-1": "1 requests running"})
-    assert "decode-1 has 1 requests running after 1 s" in str(found["warnings"])
+    assert (
+        "decode-1 has 1 requests running after 1 s, and is stopped now: these requests may fail. Fix: if requests"
+        in str(found["warnings"])
+    )
     assert run_module("service_drain", engines=[engine], timeout=100, check=True)["seconds"] == 0
 
 
@@ -231,3 +235,20 @@ def test_prefill_without_counters_may_have_requests():
     clock = iter(range(99)).__next__
     found = drain([DECODE], ["http://p0"], 3, 2, lambda url: IDLE if url == DECODE.url else {}, clock, lambda _s: None)
     assert found.busy == {"decode-1": "requests at prefill that may be sent to it"}
+
+
+@pytest.mark.parametrize(
+    ("found", "fixes"),
+    [
+        (
+            {**IDLE, RUNNING: 2.0},
+            ("raise inference_drain_timeout. If they do not end because an engine hangs", "run restart for it"),
+        ),
+        (UNKNOWN, ("raise inference_drain_timeout. If they do not end because an engine hangs", "run restart for it")),
+        ({}, ("remove disable-log-stats", "each drain waits for its whole time")),
+    ],
+    ids=["long or hanging", "no answer", "no counters"],
+)
+def test_a_longer_time_is_not_the_only_fix(found, fixes):
+    text = fix_of(left_in(DECODE, found))
+    assert all(fix in text for fix in fixes)
