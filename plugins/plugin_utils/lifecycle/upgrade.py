@@ -35,6 +35,7 @@ UNVERIFIED = (
     "work, run rollback. When a pause is acceptable, run again with -e inference_upgrade_mode=all, which stops every service."
 )
 NOTHING = "Nothing changes: the services have the settings of this plan. Those that do not run start, and the deployment is verified."
+EMPTIED = "{name} restarts at once: engines mount their memory again by themselves; what the store has is lost, and prompts are computed again."
 UNREACHED = "a host is unreachable"
 OTHER_VERSION = "another version of this collection wrote the plan that runs"
 INTERRUPTED = "a change was interrupted, so engines may run that cannot exchange KV cache"
@@ -230,13 +231,29 @@ def obstacles(plan: Plan, running: Plan, runs: t.Mapping[str, t.Any] | None = No
         return [OTHER]
     steps = change(plan, running, runs)
     kinds = {service["name"]: service["kind"] for service in plan["services"]}
-    # No client asks the probe.
-    rest = [name for name in steps["rest"] if kinds[name] not in (*ENGINE_KINDS, *ENTRIES, "probe")]
+    # No client asks the probe, and engines go on while the master of their store restarts.
+    spared = _masters(plan, running, steps["rest"])
+    rest = [
+        name for name in steps["rest"] if kinds[name] not in (*ENGINE_KINDS, *ENTRIES, "probe") and name not in spared
+    ]
     several = [name for name in rest if list(kinds.values()).count(kinds[name]) > 1]
     single = [name for name in rest if name not in several]
     found = [f"{', '.join(names)}: {reason}" for reason, names in sorted(steps["pauses"].items())]
     found += [f"{', '.join(several)}: their settings change, and all restart at once"] if several else []
     return found + ([f"{', '.join(single)}: there is one of it, and its settings change"] if single else [])
+
+
+def _masters(plan: Plan, running: Plan, names: t.Iterable[str]) -> list[str]:
+    """Those of the services that are the only master of Mooncake's store, to which engines give their memory again by themselves after its restart.
+
+    One that also keeps the addresses of the engines' memory (its port http_metadata) would lose these: they are given once, at their start.
+    """
+    found = [
+        service for each in (plan, running) for service in each["services"] if service["kind"] == "mooncake_master"
+    ]
+    alone = len({service["name"] for service in found}) == 1
+    holds = any(port["name"] == "http_metadata" for service in found for port in service["ports"])
+    return [name for name in names if alone and not holds and name == found[0]["name"]]
 
 
 def cost(
@@ -270,6 +287,7 @@ def cost(
     if not found["roll"]:
         others = any(found[key] for key in ("new", "rest", "gone"))
         lines = ["No instance and no router that serves restarts." if others else NOTHING]
+    lines += [EMPTIED.format(name=name) for name in _masters(plan, running, found["rest"])]
     return f"Mode rolling: no pause. {' '.join(lines)}"
 
 

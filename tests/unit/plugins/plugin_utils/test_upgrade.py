@@ -248,3 +248,44 @@ def test_several_masters_restart_at_once():
     )
     masters = "mooncake-master-0, mooncake-master-1"
     assert obstacles(new, old) == [f"{masters}: their settings change, and all restart at once"]
+
+
+def masters(name, **more):
+    """Plans before and after another setting of the store's master."""
+    return [
+        launch_plan(*family(name, {"inference_mooncake_master.args.eviction_ratio": ratio, **more}))
+        for ratio in (0.1, 0.2)
+    ]
+
+
+def test_engines_go_on_while_the_only_master_of_the_store_restarts():
+    """As in deploy, which restarts nothing else: engines of all releases send heartbeats, and mount their memory again at a master that does not know them."""
+    old, new = masters("both")
+    found = mode({"n1": old}, new, "")
+    assert (found["mode"], found["refusals"], obstacles(new, old)) == ("rolling", [], [])
+    assert found["text"] == (
+        "Mode rolling: no pause. No instance and no router that serves restarts. mooncake-master restarts at once: engines mount their memory again by "
+        "themselves; what the store has is lost, and prompts are computed again."
+    )
+    assert rollback.mode({"n1": old}, new, ["verified"])["mode"] == "rolling"
+    both = launch_plan(
+        *family("both", {"inference_mooncake_master.args.eviction_ratio": 0.2, "inference_router.port": 8100})
+    )
+    (why,) = obstacles(both, old)
+    assert why.startswith("router: ")
+
+
+def test_a_master_that_keeps_the_addresses_of_memory_does_not_restart_alone():
+    old, new = masters("both", **{"inference_mooncake_master.http_metadata_port": 9401})
+    single = "mooncake-master: there is one of it, and its settings change"
+    assert obstacles(new, old) == [single]
+    assert obstacles(new, masters("both")[0])[-1] == obstacles(masters("both")[1], old)[-1] == single, "in either plan"
+
+
+def test_the_meta_service_of_memcache_does_not_restart_alone():
+    store = {"inference_store.backend": "memcache"}
+    old, new = (
+        launch_plan(*family("both", {**store, "inference_mooncake_master.args": {"ock.mmc.log_level": level}}))
+        for level in ("info", "warn")
+    )
+    assert [text.partition(": ")[2] for text in obstacles(new, old)] == ["there is one of it, and its settings change"]
