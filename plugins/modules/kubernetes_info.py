@@ -136,6 +136,12 @@ plan_digest:
   description: Digest of the plan that was applied last; empty if none was.
   returned: success and O(query_services)
   type: str
+unverified:
+  description: >-
+    The plan, if it is applied and another one was verified last, or none; as M(ascend.inference.service_status) returns it. Empty if it is verified, if
+    another plan is applied, and if the record cannot be read.
+  returned: success and O(query_services)
+  type: dict
 exposure:
   description: Conditions of security advisories that the plan meets.
   returned: success and O(query_services)

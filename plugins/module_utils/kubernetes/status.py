@@ -9,17 +9,21 @@ from ..runtime.base import state as state_record
 from ..status.plan import status_plan
 from ..status.services import Host
 from ..tools.http_client import ask
+from ..tools.text import one_line
 from .addresses import pods_by_service
 from .diagnosis import state_of
+from .errors import KubernetesProblem
+from .manifests import record_name
 from .names import containers, is_pod, natural, seconds
 from .readiness import alive, is_current, is_ready
-from .verified import applied_digest
+from .verified import applied_digest, last_verified
 
+MOST_TEXT = 64  # characters of what others can write
 OTHER = "another revision"  # instead of a digest: no service has it
 
 
 def status(cluster, plan, resolved_plan, running, engines):
-    """``{services, findings, unreadable, plan_digest, exposure}``, as the module service_status returns them.
+    """``{services, findings, unreadable, plan_digest, unverified, exposure}``, as the module service_status returns them.
 
     ``running`` are all pods of the deployment; ``resolved_plan`` has their addresses.
     """
@@ -32,7 +36,21 @@ def status(cluster, plan, resolved_plan, running, engines):
         deployed = dict(planned, services=[dict(item, digest=OTHER) for item in planned["services"]])
     rows, problems = Host(pods, deployed, planned, ask).look()
     told = {"unreadable": False, "plan_digest": digest, "exposure": plan.get("exposure")}
+    told["unverified"] = unverified(cluster, plan) if digest == plan["digest"] else {}  # findings name another plan
     return {"services": rows, "findings": findings + problems, **told}
+
+
+def unverified(cluster, plan):
+    """The plan, which is applied, and the last verified one if that is another; {} if it is verified, or the record cannot be read."""
+    try:
+        last = last_verified(cluster.get("ConfigMap", record_name(plan)))
+    except KubernetesProblem:
+        return {}
+    if last.get("digest") == plan["digest"]:
+        return {}
+    before = {key: one_line(str(last.get(key, "")))[:MOST_TEXT] for key in ("digest", "release")}
+    named = {"digest": plan["digest"], "release": plan["release"], "since": ""}
+    return dict(named, verified=dict(before, since="") if last else {})
 
 
 class Pods:

@@ -204,6 +204,12 @@ def record_verified(kept, plan):
     return fresh
 
 
+def last_verified(kept):
+    """The last verified plan of the record, which anybody with the right to write ConfigMaps can have written; {} without one."""
+    text = ((kept or {}).get("data") or {}).get("verified.json")
+    return _parsed("verified.json", text) if text else {}
+
+
 def read(cluster, plan):
     """The record, None if it is not there, and the digest of the plan that was applied last."""
     return cluster.get("ConfigMap", record_name(plan)), applied_digest(engines_of(cluster, plan).values())

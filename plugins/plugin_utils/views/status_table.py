@@ -143,13 +143,18 @@ def _unverified(results: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Mapping
     for names in places.values():
         found = results[names[0]]["unverified"]
         where = "" if len(names) == len(hosts) else f" on {', '.join(names)}"
-        text = f"the plan that is deployed{where} ({_named(found)}, deployed at {found['since']}) was not verified"
+        text = f"the plan that is deployed{where} ({_named(found)}{_at('deployed at', found)}) was not verified"
         if found["verified"]:
-            at = f", at {found['verified']['since']}" if found["verified"]["since"] else ""
-            text += f"; the last one that was has {_named(found['verified'])}{at}"
-        back = "; if it fails, ascend.inference.rollback returns to the verified plan" if found["verified"] else ""
+            text += f"; the last one that was has {_named(found['verified'])}{_at('at', found['verified'])}"
+        way = "kubernetes_rollback" if names == [CLUSTER] else "rollback"
+        back = f"; if it fails, ascend.inference.{way} returns to the verified plan" if found["verified"] else ""
         texts.append(f"{text}. Fix: run ascend.inference.verify with the settings that are deployed{back}")
     return texts
+
+
+def _at(word: str, plan: t.Mapping[str, str]) -> str:
+    """When; nothing if that is not known."""
+    return f", {word} {plan['since']}" if plan["since"] else ""
 
 
 def _named(plan: t.Mapping[str, str]) -> str:

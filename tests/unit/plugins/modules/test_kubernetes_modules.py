@@ -1260,6 +1260,25 @@ def test_the_status_has_a_row_for_each_service(module, answers):
     assert "deployed with other settings than the inventory" in texts["decode-0"]
 
 
+def test_the_status_names_a_plan_that_was_not_verified(module, answers):
+    server, other = Server(), plan(pools__decode__args={"max-num-seqs": 7})
+    assert module(server, "info", query_services=True)["unverified"] == {}, "nothing is applied"
+    module(server, "deploy")
+    never = {"digest": PLAN["digest"], "release": PLAN["release"], "since": "", "verified": {}}
+    assert module(server, "info", query_services=True)["unverified"] == never
+    module(server, "verified")
+    assert module(server, "info", query_services=True)["unverified"] == {}
+    module(server, "deploy", other)
+    last = {key: PLAN[key] for key in ("digest", "release")}
+    found = module(server, "info", other, query_services=True)["unverified"]
+    assert (found["digest"], found["verified"]) == (other["digest"], {**last, "since": ""})
+    assert module(server, "info", query_services=True)["unverified"] == {}, (
+        "a finding says that another plan is applied"
+    )
+    server.fail = refuse("get", "/configmaps/demo-verified", Refused(403, "Forbidden", "no"))
+    assert module(server, "info", other, query_services=True)["unverified"] == {}
+
+
 def test_the_status_says_what_a_pod_lacks_when_all_is_down(module, answers):
     server = Server()
     crash = {name: {"container": {"image": "example.com/crash:1"}} for name in ("decode", "prefill")}

@@ -55,6 +55,17 @@ def test_a_plan_that_was_not_verified_is_a_notice_and_no_finding():
     ]
 
 
+def test_the_notice_of_a_cluster_names_its_way_back():
+    last = {**LAST, "since": ""}
+    (text,) = status_report("x", {"cluster": result(row(), unverified={**UNTRIED, "since": "", "verified": last})})[
+        "notices"
+    ]
+    assert text == (
+        "the plan that is deployed (release 0.23.0, digest bbbbbbbbbbbb) was not verified; the last one that was has release 0.23.0, digest aaaaaaaaaaaa. "
+        "Fix: run ascend.inference.verify with the settings that are deployed; if it fails, ascend.inference.kubernetes_rollback returns to the verified plan"
+    )
+
+
 def test_a_notice_names_the_hosts_if_it_is_not_of_all():
     never = {**UNTRIED, "verified": {}}
     results = {"n1": result(row(), unverified={}), "n2": result(unverified=never), "n3": {"unreachable": True}}
