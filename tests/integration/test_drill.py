@@ -41,9 +41,8 @@ class Service(serving.Service):
             "drill",
             fails,
             inference_drill={**QUICK, "faults": faults, **(settings or {})},
-            inference_drill_confirm="inference",
             inference_drill_json=str(path),
-            **variables,
+            **{"inference_drill_confirm": "inference", **variables},
         )
         print(output)
         return json.loads(path.read_text()) if path.exists() else output
@@ -81,6 +80,13 @@ def test_a_service_with_spares_survives(service):
     )
     now = service.starts()
     assert [name for name in begin if now[name] != begin[name]] == ["decode-1"]
+
+
+def test_the_load_of_a_killed_drill_ends_with_the_next_run(service):
+    """The next drill takes the lock over, and would be refused because others use the service."""
+    place = "Inject the faults under load |  | Inject the fault, and wait until the services have recovered | 1"
+    service.drill([{"kind": "decode"}], fails=True, killed_at=place)
+    assert service.drill([{"kind": "decode"}])["passed"]
 
 
 def test_it_is_refused_without_a_spare_and_without_confirmation(service):
