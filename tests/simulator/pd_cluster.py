@@ -17,7 +17,7 @@ Engine faults: dead, unhealthy, wrong_name, other_weights, recompute, garbage_kv
                `rank1:garbage_kv` breaks one data-parallel rank only.
 Router faults: two_prefills, skips_prefill, drops_params, empty_200, swallows_errors, no_done, cut_stream, rewrites,
                strangers, dead, no_finish, no_chat, rewrites_chat, cuts_long, busy_once, wrong_usage (one prompt token), no_usage,
-               one_decode (of several).
+               one_decode (of several), joins (the last event of a stream and [DONE], as upstream's proxies may).
 Frontend faults: open, open_chat (the chat API needs no key), key_begins (any key that begins with the right one), forwards_all, dead.
 Master faults: standby, no_clients, dead, no_gets.
 """
@@ -470,6 +470,8 @@ class Router(Server):
             return 200, text
         if "no_done" in self.faults:
             text = text.replace("data: [DONE]\n\n", "")
+        if "joins" in self.faults:
+            text = text.replace("\n\ndata: [DONE]", "data: [DONE]")
         if "cut_stream" in self.faults:
             text = text[: len(text) // 2]
         return 200, text, "text/event-stream"

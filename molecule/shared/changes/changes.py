@@ -217,6 +217,7 @@ class Service:
             found = [self.play(change)]
         report = requests.report(self.expected)
         row = f"{report['answered']:5} answered, {report['failures']} failed, {report['empty']} empty, {report['wrong']} wrong"
+        row += f", {report['joined']} with two events as one" if report["joined"] else ""
         times = f"gap {report['gap']} s, p99 {report['first_p99']:.1f} s, {time.monotonic() - began:.0f} s"
         print(f"{change.name:11}{row}, {times}", flush=True)
         if any(report[name] for name in ("failures", "empty", "wrong")) or report["answered"] < 10:

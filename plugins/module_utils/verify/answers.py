@@ -5,10 +5,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import re
+from typing import Any, NamedTuple, Sequence
 
 from ..tools import foreign_json
 from ..tools.http_client import Reply
+
+JOINED = re.compile(r"(?<=})data: *")
+# vLLM-Ascend's proxies of prefill and decode drop a piece of a stream that has only line ends. A TCP segment that ends before them makes one
+# (0.23.0.post1 and 0.24.0rc1: tests/integration/test_joined_events.py).
+JOINS = (
+    "two events of the stream came as one, so a client loses a part of the text or the finish_reason. Proxies of vLLM-Ascend drop the line ends "
+    "between two events if these arrive later than the first of them"
+)
 
 # What reading raises if a body is JSON of another form, for example a text where a list is expected.
 OTHER_FORM = (ValueError, LookupError, TypeError, AttributeError)
@@ -25,8 +34,8 @@ class Token(NamedTuple):
 class Answer(NamedTuple):
     """One completion. problem "" = complete; else one of
 
-    refused, unreachable, timeout, cut, tls (no or broken answer) · http_error · empty · not_json · incomplete · no_done.
-    detail is the message. seconds: duration of the exchange; ttft: first streamed text (None without streaming).
+    refused, unreachable, timeout, cut, tls (no or broken answer) · http_error · empty · not_json · incomplete · no_done · joined (whole, but two
+    events of the stream are one). detail is the message. seconds: duration of the exchange; ttft: first streamed text (None without streaming).
     """
 
     problem: str
@@ -101,7 +110,8 @@ def _completion(body: Any, reply: Reply) -> Answer:
 
 def _streamed(reply: Reply) -> Answer:
     """One of OTHER_FORM is raised if the chunks have another form than those of a completion."""
-    chunks, done = _chunks(reply.events)
+    events = _apart(reply.events)
+    chunks, done = _chunks(events)
     if not chunks:
         return _not_a_completion("a streamed completion", reply)
     pieces = [(at, _text(choice, "delta")) for at, chunk in chunks for choice in (chunk.get("choices") or [])[:1]]
@@ -126,6 +136,8 @@ def _streamed(reply: Reply) -> Answer:
     gap = _gap(answer)
     if not gap and not done:
         gap = {"problem": "no_done", "detail": "the stream ended without [DONE]: it was truncated"}
+    if not gap and len(events) > len(reply.events):
+        gap = {"problem": "joined", "detail": JOINS}
     return answer._replace(**gap)
 
 
@@ -183,7 +195,20 @@ def _without_answer(reply: Reply) -> Answer | None:
     return None
 
 
-def _chunks(events: tuple[tuple[float, str], ...]) -> tuple[list[tuple[float, dict[str, Any]]], bool]:
+def _apart(events: tuple[tuple[float, str], ...]) -> list[tuple[float, str]]:
+    """The events, and in place of one that is several in one line these."""
+    return [(at, part) for at, data in events for part in (JOINED.split(data) if not _is_json(data) else [data])]
+
+
+def _is_json(data: str) -> bool:
+    try:
+        foreign_json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def _chunks(events: Sequence[tuple[float, str]]) -> tuple[list[tuple[float, dict[str, Any]]], bool]:
     """(seconds, chunk) of all events that are JSON objects, and whether [DONE] came last."""
     chunks = []
     for at, data in events:

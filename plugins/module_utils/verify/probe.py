@@ -124,7 +124,11 @@ class Probe:
             if not (reply.never_connected or reply.status == TOO_MANY) or self.connect_timed_out():
                 break
             self._pause(reply)
-        return read_stream(reply) if body.get("stream") else read_answer(reply)
+        answer = read_stream(reply) if body.get("stream") else read_answer(reply)
+        if answer.problem == "joined":  # whole, and the next one is most likely sound
+            self.warnings.append(answer.detail)
+            answer = answer._replace(problem="", detail="")
+        return answer
 
     def at_once(self, work: Callable[[Any], Any], items: Iterable[Any], workers: int = AT_ONCE) -> list[Any]:
         """The results of concurrent requests, in the order of their items."""

@@ -109,6 +109,28 @@ def test_what_is_no_stream(events, problem):
     assert read_stream(reply("x", events=events)).problem == problem
 
 
+@pytest.mark.parametrize("between", ["data: ", "data:"])
+def test_two_events_in_one_line_are_named_and_read(between):
+    for events in (
+        [(0.2, chunk(" ri")), (0.3, chunk("ver", "length") + between + "[DONE]")],
+        [(0.2, chunk(" ri") + between + chunk("ver", "length")), (0.3, "[DONE]")],
+        [(0.3, between.join([chunk(" ri"), chunk("ver", "length"), "[DONE]"]))],
+    ):
+        found = read_stream(reply("x", events=events))
+        assert (found.problem, found.text, found.finish_reason) == ("joined", " river", "length")
+        assert "two events of the stream came as one" in found.detail
+
+
+def test_a_text_that_looks_like_two_events_is_one():
+    found = read_stream(reply("x", events=[(0.2, chunk(" }data: [DONE]", "stop")), (0.3, "[DONE]")]))
+    assert (found.problem, found.text) == ("", " }data: [DONE]")
+
+
+def test_an_answer_with_two_events_in_one_line_lacks_what_it_lacks():
+    found = read_stream(reply("x", events=[(0.2, chunk(" ri") + "data: [DONE]")]))
+    assert found.problem == "incomplete"
+
+
 def test_empty_text_before_the_first_text_is_no_first_token():
     events = [(0.1, chunk("")), (0.6, chunk(" river", "length")), (0.7, "[DONE]")]
     assert read_stream(reply("x", events=events)).ttft == 0.6

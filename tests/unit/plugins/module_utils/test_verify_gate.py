@@ -475,6 +475,13 @@ def test_a_missing_counter_that_the_release_should_have_is_a_warning(tmp_path):
     assert any("prompt_tokens_by_source" in warning for warning in report["warnings"])
 
 
+def test_two_events_of_a_stream_as_one_are_a_warning(tmp_path):
+    with Cluster(tmp_path, prefill=1, decode=1, faults={"router-0": ["joins"]}) as cluster:
+        report = run(cluster)
+    assert report["verified"] is True
+    assert any("two events of the stream came as one" in warning for warning in report["warnings"])
+
+
 def test_a_known_limit_is_a_warning(tmp_path):
     with Cluster(tmp_path, prefill=1, decode=1, faults={"router-0": ["swallows_errors"]}) as cluster:
         release = dict(cluster.plan()["release"], known_limits=["empty_200"])
