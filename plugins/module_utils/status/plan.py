@@ -24,7 +24,7 @@ def status_plan(plan, host):
     health check, base (URL of /metrics and /version; "" without), log, version (expected from /version), environment (of an engine on a
     host; "" in a container), links (path of the record of the watch of its links, if it has one) and, by kind, the planned values of its
     counters: ``transfers`` for decode, ``clients`` and ``elected`` (whether it may be a standby) for the master, ``engines`` for a router,
-    and ``balancer`` ({socket, backend}) for the balancer.
+    and ``balancer`` ({socket, backend}) for the balancer, with ``virtual_address`` if its host may have it.
     """
     services = [_service(plan, service) for service in plan["services"] if service["host"] == host]
     shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "runtime_settings", "digest")}
@@ -65,7 +65,11 @@ def _service(plan, service):
         found["clients"] = verify.get("store", {}).get("clients", 0)
         found["elected"] = bool(verify.get("store", {}).get("masters"))
     if kind == "balancer" and plan.get("balancer"):
-        found["balancer"] = {key: plan["balancer"][key] for key in ("socket", "backend")}
+        sections = [plan["balancer"], *plan["balancer"].get("more", ())]
+        section = next((each for each in sections if each["service"] == service["name"]), sections[0])
+        found["balancer"] = {key: section[key] for key in ("socket", "backend")}
+    if kind == "balancer" and plan.get("virtual_address"):
+        found["virtual_address"] = plan["virtual_address"]["address"]
     if kind == "router":
         found["engines"] = [len(verify.get(role, [])) for role in ("prefill", "decode")]
     return found

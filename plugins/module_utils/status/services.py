@@ -22,7 +22,7 @@ from ..tools.http_client import Target, ask
 from ..tools.text import one_line
 from ..verify.leader import serves
 from ..verify.metrics import SOURCES, read_metrics
-from . import routers
+from . import routers, virtual_address
 from .cause import down, finding, in_loop
 from .installed import installed
 from .plan import running_digest
@@ -333,6 +333,7 @@ class Host:
                 **role_of(service, answer),
                 **probes_of(service, answer),
                 **(routers.routers_of(service) if answer["answers"] else {}),
+                **virtual_address.state_of(service),
             },
             "digests": dict(zip(("running", "deployed", "planned"), digests)),
             "log": [],

@@ -289,6 +289,18 @@ class Router:
     balancer_bind: str = documented(
         "Address on which the balancer listens. Default: the address of its host.", typed("address")
     )
+    virtual_address: str = documented(
+        "Address of the clients' entry that belongs to no host: keepalived keeps it on one of two hosts with a balancer each, and moves it when that "
+        "host is lost. Such as 10.0.0.100, in the hosts' network. Default: one balancer on one host.",
+        typed("network"),
+    )
+    virtual_router_id: int = documented(
+        "Number by which the two keepalived of a virtual address know each other. Other deployments on the same hosts need another one.",
+        number(51, 1, 255),
+    )
+    virtual_interface: str = documented(
+        "Interface that gets the virtual address. Default: the one with the address of its host.", typed("interface")
+    )
     frontend: str = documented(
         "nginx: terminate TLS and check client keys in front of the router.", choice("none", "nginx")
     )

@@ -136,7 +136,12 @@ def old_instances(
 
 
 def moved_entry(plan: Plan, deployed: Plan, pending: Pending) -> tuple[str, bool | None]:
-    """The clients' entry if it runs on another host than planned, and whether that is known; ("", None) if it stays."""
+    """The clients' entry if it runs on another host than planned, and whether that is known; ("", None) if it stays.
+
+    With a virtual address clients do not see where the balancers are.
+    """
+    if virtual_address(plan) and virtual_address(plan) == virtual_address(deployed):
+        return "", None
     planned = {service["name"]: service for service in plan["services"]}
     kinds = {service["kind"] for service in plan["services"]}
     kind = next((kind for kind in FRONTS if kind in kinds), "")
@@ -153,6 +158,17 @@ def entry_urls(plan: Plan, deployed: Plan) -> tuple[str, str, str]:
     if not same or not before.get("url") or not after.get("url") or before["url"] == after["url"]:
         return "", "", ""
     return after["name"], before["url"], after["url"]
+
+
+def virtual_address(plan: Plan) -> str:
+    """The virtual address of the clients' entry; empty without one."""
+    return str((plan.get("virtual_address") or {}).get("address") or "")
+
+
+def lost_address(plan: Plan, deployed: Plan) -> str:
+    """The virtual address that clients use and that the plan does not have; empty if they can go on with theirs."""
+    before = virtual_address(deployed)
+    return before if before != virtual_address(plan) else ""
 
 
 def removed_entry(plan: Plan, deployed: Plan, pending: Pending) -> tuple[str, bool | None]:

@@ -140,14 +140,20 @@ def _engines(plan: Plan, names: t.Container[str]) -> list[dict[str, t.Any]]:
 def seen(found: t.Mapping[str, Found]) -> dict[str, t.Any] | None:
     """What all hosts saw, as {old, new: see `runs_as`; asked: see `rounds`}; None if a host was not looked at.
 
-    ``found``: {host: {old, new, servers}} of playbooks/shared/runs.yml.
+    ``found``: {host: {old, new, servers, holds}} of playbooks/shared/runs.yml. Of two balancers the one whose host has the virtual address decides;
+    if none or both have it, a router counts as asked if one of them asks it.
     """
     if not found or not all({OLD, NEW} <= set(runs) for runs in found.values()):
         return None
-    servers = {name: row for runs in found.values() for name, row in (runs.get("servers") or {}).items()}
+    holding = [runs for runs in found.values() if runs.get("holds")]
+    rows = [
+        row
+        for runs in (holding if len(holding) == 1 else found.values())
+        for row in (runs.get("servers") or {}).items()
+    ]
     return {
         **{key: {host: runs[key] for host, runs in found.items()} for key in (OLD, NEW)},
-        "asked": [name for name, row in servers.items() if row["state"] == "ready" and row["weight"]],
+        "asked": list(dict.fromkeys(name for name, row in rows if row["state"] == "ready" and row["weight"])),
     }
 
 

@@ -37,6 +37,10 @@ REMOVES = (
     "{name} on {before} is removed, which is the clients' entry, so those that use it get errors from then on. {state}Fix: run again with "
     "-e inference_allow_pause=true when clients use another address, or plan it again."
 )
+LOSES = (
+    "The virtual address {address} of the clients' entry is removed, so those that use it get errors from then on. {state}Fix: run again with "
+    "-e inference_allow_pause=true when clients use another address, or plan it again."
+)
 EARLY = "Nothing was changed. "
 LATE = (
     "Nothing was restarted; the service goes on with its old settings, but its files are written, so an engine that exits starts with the "
@@ -45,6 +49,7 @@ LATE = (
 HALVED = "an upgrade half by half was interrupted"
 SINGLE = "all requests go through it, and there is one of it"
 READDRESSED = "the address that clients use changes from {before} to {after}"
+TOGETHER = "all requests go through one of them, and they change together"
 LAST = "no other router runs"
 UNBALANCED = "the balancer in front of the routers does not run"
 MOVED = "the clients' entry moves to another host"
@@ -121,6 +126,14 @@ def remove_entry(result: Result, change: Change, name: str, known: bool | None) 
         result["refusals"].append(REMOVES.format(name=name, before=before, state=_state(change)))
     else:
         result["notes"].append(f"Pause: {name} on {before} is removed, so clients have to use another address.")
+
+
+def lose_address(result: Result, change: Change, address: str) -> None:
+    """Announce that the clients' virtual address is removed; refused only before files are written, see `remove_entry`."""
+    if change.early and not change.allow_pause:
+        result["refusals"].append(LOSES.format(address=address, state=_state(change)))
+    else:
+        result["notes"].append(f"Pause: the virtual address {address} is removed, so clients have to use another one.")
 
 
 def _state(change: Change) -> str:

@@ -57,6 +57,8 @@ def why_entry_not(change: Change, name: str) -> str:
     if name == entry:
         return pauses.READDRESSED.format(before=before, after=after)
     routers, balanced = change.named("router"), change.named("balancer")
+    if name in balanced and len(balanced) > 1:
+        return pauses.TOGETHER
     if name not in routers or len(routers) < 2:
         return pauses.SINGLE
     if not balanced or balanced & change.down:

@@ -17,7 +17,7 @@ import typing as t
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
 from . import pauses, rolls, stops
-from .before import Key, Plan, instances_of, moved_entry, removed_entry
+from .before import Key, Plan, instances_of, lost_address, moved_entry, removed_entry
 from .change import Change, Pending
 from .pauses import Result
 
@@ -114,6 +114,9 @@ def _while_serving(result: Result, change: Change, rest: Rest) -> None:
     removed, runs = removed_entry(change.plan, change.deployed, change.pending)
     if removed and removed not in rest.gone:  # else the one that gets its port stops it first
         pauses.remove_entry(result, change, removed, runs)
+    lost = lost_address(change.plan, change.deployed)
+    if lost:
+        pauses.lose_address(result, change, lost)
     mixed = _mixed(change, rest)
     if not (rest.due or rest.entries or mixed):
         return

@@ -20,7 +20,9 @@ from ...module_utils.status.plan import status_plan
 from ..description.inventory import GROUP, deployment_variables, inventory_of, members, unknown_group
 from .planner import launch_plan
 from .record import record_of
+from .render.balancer import balancer_of
 from .render.router import members_of
+from .render.virtual_address import virtual_address_of
 
 Plan = dict[str, t.Any]
 FOLDER = "ascend-inference-plan"
@@ -36,6 +38,7 @@ OF_THE_WHOLE = (
     "kubernetes",
     "members",
     "balancer",
+    "virtual_address",
     "recipe",
 )  # sections that no host's part has
 
@@ -63,7 +66,8 @@ def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
     """Each host with its part: a plan of the same structure with only the host's record and services.
 
     ``stages`` lists the stages of all hosts, which are synchronised between stages; ``verify`` and cluster sections are
-    omitted, since they concern the whole deployment. ``members`` is in the parts of the routers' hosts, ``balancer`` in that of its host.
+    omitted, since they concern the whole deployment. ``members`` is in the parts of the routers' hosts, ``balancer`` and
+    ``virtual_address`` in those of the balancers' hosts, each with what concerns this host.
     ``question`` is what the
     module service_status needs for this host.
     """
@@ -89,8 +93,10 @@ def _part(plan: Plan, shared: Plan, host: Plan, services: list[t.Any]) -> Plan:
     part: Plan = {**shared, "hosts": [host], "services": services}
     if members_of(plan, host["name"]):
         part["members"] = plan["members"]
-    if plan.get("balancer", {}).get("host") == host["name"]:
-        part["balancer"] = plan["balancer"]
+    if balancer_of(plan, host["name"]):
+        part["balancer"] = balancer_of(plan, host["name"])
+    if virtual_address_of(plan, host["name"]):
+        part["virtual_address"] = virtual_address_of(plan, host["name"])
     known = {"verify": plan.get("verify") or {}, "exposure": plan.get("exposure")}
     question = status_plan({**part, **known}, host["name"])
     return {**part, "question": question}

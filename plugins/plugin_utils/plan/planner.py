@@ -23,7 +23,7 @@ from .placement import groups_used, hosts_of, place, pool_hosts
 from .placement_kept import kept_host, place_beside, placement_record
 from .placement_routers import further_routers
 from .ports import D2RH, assign, short_lists
-from .render.balancer import balancer_section, balancer_service
+from .render.balancer import balancer_section, balancer_services
 from .render.engine import engine_services
 from .render.firewall import firewall_section
 from .render.frontend import frontend_service
@@ -33,6 +33,7 @@ from .render.probe import probe_services
 from .render.router import members_section, router_service
 from .render.software import software
 from .render.verify import verify_section
+from .render.virtual_address import virtual_address_section
 from .revision import revision_of
 from .routers.registry import flavour_of, unknown_flavour
 from .rules.all import OF_SETTINGS, RULES
@@ -222,7 +223,7 @@ def _services(context: Context) -> list[Service]:
         ]
         services += routers
         if context.balanced:
-            services.append(balancer_service(context, context.router, routers))
+            services += balancer_services(context, routers)
         if context.description.router.frontend == "nginx" and not context.contained:
             services.append(frontend_service(context, context.router, services[-1] if context.balanced else routers[0]))
     services += probe_services(context, services)
@@ -262,6 +263,7 @@ def _plan(
     plan.update(firewall_section(context, services))
     plan.update(members_section(context, services))
     plan.update(balancer_section(context, services))
+    plan.update(virtual_address_section(context, services))
     plan.update(context.runtime.section(context, services, plan["hosts"]))
     keys = ("name", "host", "digest", "ports", "health", "start", "stop")
     plan["digest"] = digest({**plan, "services": [[service[key] for key in keys] for service in plan["services"]]})

@@ -18,7 +18,7 @@ from .service import digest
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 
-BEFORE_ROUTERS = ("frontend", "balancer")  # programs of the distribution, on which no engine depends
+BEFORE_ROUTERS = ("frontend", "balancer", "address_program")  # programs of the distribution, on which no engine depends
 # Software that other names have as well (``files``, ``frontend``, ``balancer``, ``venv``); plans of earlier versions lack these names.
 LISTED = ("logger", "frontend_program", "balancer_program", "interpreter")
 LISTED_OF_ENGINE = ("interpreter",)

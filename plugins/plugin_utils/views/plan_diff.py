@@ -27,6 +27,7 @@ def plan_diff(plan: Plan, deployed: Plan | None) -> list[str]:
     lines = [
         f"release {deployed['release']} -> {plan['release']}" if deployed.get("release") != plan["release"] else "",
         _revisions(plan, deployed),
+        _virtual_address(plan, deployed),
     ]
     lines += [f"+ {name} on {planned[name]['host']}" for name in planned if name not in running]
     lines += [f"- {name} on {running[name]['host']}" for name in running if name not in planned]
@@ -43,6 +44,17 @@ def _revisions(plan: Plan, deployed: Plan) -> str:
     if not before or not after or before == after:
         return ""
     return f"revision {before[:12]} -> {after[:12]}: engines before and after cannot exchange KV cache"
+
+
+def _virtual_address(plan: Plan, deployed: Plan) -> str:
+    """A line if the virtual address of the clients' entry, or how it is kept, changes."""
+    before, after = (each.get("virtual_address") or {} for each in (deployed, plan))
+    if before == after:
+        return ""
+    if before.get("address") != after.get("address"):
+        return f"virtual address {before.get('address') or '(none)'} -> {after.get('address') or '(none)'}"
+    changed = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
+    return f"virtual address {after['address']}: {', '.join(changed)}"
 
 
 def _changes(name: str, old: Plan, new: Plan, user: str = "") -> list[str]:

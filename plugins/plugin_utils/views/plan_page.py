@@ -130,6 +130,10 @@ def _flow(plan: Plan, groups: t.Mapping[str, list[Plan]]) -> str:
     """Boxes for client, entry and pools with an arrow for each hop, and the store below."""
     parts, others = ['<div class="box"><b>Clients</b></div>'], groups.get("other", [])
     fronts = [item for wanted in ("frontend", "balancer", "router") for item in others if item["kind"].endswith(wanted)]
+    virtual = plan.get("virtual_address")
+    if virtual:
+        parts += [_arrow("HTTP"), f'<div class="box other"><b>{text(virtual["address"])}</b><span>keepalived</span>']
+        parts.append(f"<small>on one of {text(', '.join(row['host'] for row in virtual['hosts']))}</small></div>")
     for service in fronts:
         api = next((port for port in service["ports"] if port["name"] == "api"), None)
         place = f"{service['host']}{':' + str(api['first']) if api else ''}"

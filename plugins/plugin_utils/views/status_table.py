@@ -42,7 +42,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
     drained = {name for service in services for name in out_of_service((service.get("kv") or {}).get("routers", {}))}
     services = [{**service, "drained": True} if service["service"] in drained else service for service in services]
-    findings += _differing(hosts) + _leaders(services)
+    findings += _differing(hosts) + _leaders(services) + _addresses(services)
     running = not findings and bool(services) and all(service["state"] == "running" for service in services)
     texts = [text for service in services for text in service["findings"]]
     return {
@@ -177,6 +177,25 @@ def _leaders(services: t.Sequence[Report]) -> list[str]:
     return []
 
 
+def _addresses(services: t.Sequence[Report]) -> list[str]:
+    """A finding if not exactly one of the balancers' hosts has the virtual address; hosts that do not say so are not counted."""
+    seen = [service for service in services if "has_address" in (service.get("kv") or {})]
+    having = sorted(service["host"] for service in seen if service["kv"]["has_address"])
+    address = seen[0]["kv"]["virtual_address"] if seen else ""
+    if len(having) > 1:
+        return [
+            f"{' and '.join(having)} have the virtual address {address} at once, so clients reach one or the other. Fix: let the hosts' network pass IP "
+            "protocol 112 (VRRP) between them, by which they agree"
+        ]
+    unknown = any(service["kind"] == "balancer" and service["state"] == "unknown" for service in services)
+    if seen and not having and not unknown:
+        return [
+            f"No host has the virtual address {address}, so clients reach nothing there. Fix: see the log of keepalived (journalctl -u "
+            "'ascend-inference-address-*') on the balancers' hosts, then run ascend.inference.deploy"
+        ]
+    return []
+
+
 def _stamp(seconds: float | None) -> str | None:
     if seconds is None:
         return None
@@ -235,6 +254,8 @@ def _kv(row: Report) -> str:
     kv = row["kv"]
     if kv.get("role") == "standby":
         return "standby"
+    if "has_address" in kv:
+        return f"has {kv['virtual_address']}" if kv["has_address"] else "standby"
     if kv.get("quota") and "bytes" in kv:
         return f"{kv['bytes'] / 2**20:.0f} of {kv['quota'] / 2**20:.0f} MiB"
     if kv.get("paths"):

@@ -14,7 +14,7 @@ import posixpath
 import typing as t
 from urllib.parse import urlsplit
 
-from ...description.variables import Host
+from ...description.variables import Host, Router
 from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, bracketed, every_address
 from .client_paths import LISTED, client_paths
@@ -81,15 +81,26 @@ backend @BACKEND@
 """
 
 
-def balancer_service(context: Context, host: Host, routers: t.Sequence[Service]) -> Service:
-    """HAProxy on the first router's host. Clients, or the frontend, reach the paths of ``client_paths`` and no other."""
-    settings = context.description.router
-    directory, address = context.service_directory(NAME), settings.balancer_bind or host.address
+def balancer_hosts(context: Context) -> list[Host]:
+    """The first router's host; with a virtual address also the next one that is another host."""
+    hosts = [host for host in (context.router, *context.more_routers) if host]
+    return list(dict.fromkeys(hosts))[: 2 if context.description.router.virtual_address else 1]
+
+
+def balancer_services(context: Context, routers: t.Sequence[Service]) -> list[Service]:
+    """The balancer of each of these hosts. Each sends requests to all routers."""
+    return [_service(context, host, routers, number) for number, host in enumerate(balancer_hosts(context))]
+
+
+def _service(context: Context, host: Host, routers: t.Sequence[Service], number: int) -> Service:
+    """HAProxy on a router's host. Clients, or the frontend, reach the paths of ``client_paths`` and no other."""
+    settings, name = context.description.router, balancer_name(number)
+    directory, address = context.service_directory(name), settings.balancer_bind or host.address
     reached = host.address if every_address(address) else address
     configuration = posixpath.join(directory, "haproxy.cfg")
     fronted = settings.frontend != "none"
     return Service(
-        name=NAME,
+        name=name,
         kind="balancer",
         host=host.name,
         address=reached,
@@ -99,50 +110,72 @@ def balancer_service(context: Context, host: Host, routers: t.Sequence[Service])
             Port("api", settings.balancer_port, protocol="http", scope="cluster" if fronted else "client"),
             Port("metrics", settings.balancer_status_port, protocol="http"),
         ),
-        files=(File(configuration, _configuration(context, host, routers, address)),),
+        files=(File(configuration, _configuration(context, host, routers, address, name)),),
         work_directory=directory,
+        instance=number,
         start=Start(35, tuple(router.name for router in routers), {"nofile": 1048576}),
         health=Health(f"http://{bracketed(host.address)}:{settings.balancer_status_port}/health", 120),
         stop=Stop("USR1", STOP + 10),
-        container=container(context, host, NAME, directory, own_image=settings.balancer_image)
+        container=container(context, host, name, directory, own_image=settings.balancer_image)
         if context.contained
         else None,
     )
 
 
+def balancer_name(number: int) -> str:
+    """The name of a balancer: the first one has it without a number."""
+    return f"{NAME}-{number}" if number else NAME
+
+
 def balancer_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
     """The plan's ``balancer``: how routers are drained and returned while it runs.
 
-    ``{balancer: {service, host, socket, state_file, backend, servers}}``
+    ``{balancer: {service, host, socket, state_file, backend, servers}}``; with a virtual address ``more`` has the same of the second one.
     """
-    balancer = next((service for service in services if service.kind == NAME), None)
-    if not balancer:
+    balancers = [service for service in services if service.kind == NAME]
+    if not balancers:
         return {}
     routers = [service for service in services if service.kind == "router"]
-    section = {"service": NAME, "host": balancer.host, "socket": socket_path(context), "backend": BACKEND}
-    kept = state_file(context, _servers(routers))
-    return {"balancer": {**section, "state_file": kept, "servers": [router.name for router in routers]}}
+    first, *more = [
+        {
+            "service": balancer.name,
+            "host": balancer.host,
+            "socket": socket_path(context, balancer.name),
+            "backend": BACKEND,
+            "state_file": state_file(context, _servers(routers), balancer.name),
+            "servers": [router.name for router in routers],
+        }
+        for balancer in balancers
+    ]
+    return {"balancer": {**first, "more": more} if more else first}
 
 
-def socket_path(context: Context) -> str:
+def balancer_of(plan: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
+    """The section of the balancer on a host, without those of others; {} without one. ``plan``: a whole plan."""
+    section = plan.get("balancer") or {}
+    found = next((each for each in (section, *section.get("more", ())) if each.get("host") == host), {})
+    return {key: value for key, value in found.items() if key != "more"}
+
+
+def socket_path(context: Context, name: str = NAME) -> str:
     """HAProxy's runtime socket. Only the service's user and root can connect to it."""
-    return posixpath.join(_run_folder(context), f"{NAME}.sock")
+    return posixpath.join(_run_folder(context, name), f"{name}.sock")
 
 
-def state_file(context: Context, servers: str) -> str:
+def state_file(context: Context, servers: str, name: str = NAME) -> str:
     """States and weights of the routers, for a HAProxy that starts anew. ``servers``: their lines of the configuration.
 
     Another list of routers has another file: HAProxy takes also the ports of routers from it.
     """
     digest = hashlib.sha256(servers.encode()).hexdigest()[:12]
-    return posixpath.join(_run_folder(context), f"{NAME}-{digest}.state")
+    return posixpath.join(_run_folder(context, name), f"{name}-{digest}.state")
 
 
-def _run_folder(context: Context) -> str:
+def _run_folder(context: Context, name: str) -> str:
     """Where HAProxy may write. A container can write to one folder of its own only, which the host sees under the same path."""
     if context.contained:
-        return posixpath.join(context.service_directory(NAME), "work")
-    return posixpath.dirname(context.digest_file(NAME))
+        return posixpath.join(context.service_directory(name), "work")
+    return posixpath.dirname(context.digest_file(name))
 
 
 def _servers(routers: t.Sequence[Service]) -> str:
@@ -151,15 +184,15 @@ def _servers(routers: t.Sequence[Service]) -> str:
     )
 
 
-def _configuration(context: Context, host: Host, routers: t.Sequence[Service], address: str) -> str:
+def _configuration(context: Context, host: Host, routers: t.Sequence[Service], address: str, name: str) -> str:
     settings = context.description.router
     servers = _servers(routers)
     states = ", ".join(f'"{router.name}": %[srv_is_up({BACKEND}/{router.name})]' for router in routers)
     values = {
-        "SOCKET": socket_path(context),
-        "KEPT": state_file(context, servers),
+        "SOCKET": socket_path(context, name),
+        "KEPT": state_file(context, servers, name),
         "STOP": str(STOP),
-        "LISTEN": f"{bracketed(address)}:{settings.balancer_port}",
+        "LISTEN": _listen(address, settings),
         "STATUS": f"{bracketed(host.address)}:{settings.balancer_status_port}",  # of the cluster, not of the clients' network
         "ANSWER": str(settings.frontend_answer_timeout),
         "CLIENT": str(settings.frontend_client_timeout),
@@ -172,6 +205,19 @@ def _configuration(context: Context, host: Host, routers: t.Sequence[Service], a
         "STATES": states,
     }
     return filled(CONFIGURATION, values)
+
+
+def _listen(address: str, settings: Router) -> str:
+    """What the clients' part binds. The virtual address also while another host has it: ``transparent`` is IP_FREEBIND, which needs no right."""
+    lines = [f"{bracketed(address)}:{settings.balancer_port}"]
+    if settings.virtual_address and not every_address(address):
+        lines.append(f"{bracketed(plain_address(settings.virtual_address))}:{settings.balancer_port} transparent")
+    return "\n    bind ".join(lines)
+
+
+def plain_address(virtual: str) -> str:
+    """A virtual address without the length of its prefix."""
+    return virtual.partition("/")[0]
 
 
 def _health_path(router: Service) -> str:

@@ -21,6 +21,8 @@ from .mooncake import engine_venv
 from .npu import BUILT, sources
 from .router import router_venv, script_files, script_path, script_source
 from .store_ha import PROGRAM as ETCD
+from .virtual_address import PROGRAM as KEEPALIVED
+from .virtual_address import kept_address
 
 NPU_WHEEL_GLIBC = "2.35"  # wheels of mooncake-transfer-engine-npu are manylinux_2_35 (vllm-ascend kv_pool.md)
 
@@ -45,6 +47,7 @@ def software(context: Context) -> dict[str, t.Any]:
             "frontend_program": FRONTEND if context.description.router.frontend == "nginx" else "",
             **({"balancer": context.description.router.balancer} if packaged else {}),
             "balancer_program": BALANCER if packaged else "",
+            **({"address_program": KEEPALIVED} if kept_address(context) else {}),
             "venv": context.venv(router_venv(context)),
             "interpreter": context.program(router_venv(context)),
             "script": script_path(context),

@@ -17,6 +17,7 @@ from ...description.variables import Verify
 from ..deployment import Context
 from ..routers.registry import flavour_of
 from ..service import Service, base_url
+from .balancer import plain_address
 from .client_paths import ADMIN
 from .frontend import KEYS
 from .mooncake import segment_bytes
@@ -150,6 +151,8 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
     found = {**_engine(entry), "name": name, "kind": kind}
     if _api_key(apis) and not (router and router.secret_env):
         found["api_key"] = _api_key(apis)  # nothing between the client and the engine adds the key
+    if balancer and context.description.router.virtual_address:
+        found["url"] = base_url(plain_address(context.description.router.virtual_address), balancer.port("api").first)
     if balancer:
         found["refused_paths"] = _refused_paths(context)
     return found

@@ -14,7 +14,17 @@ from ...description.findings import Finding
 KEYS = ("rule", "place", "reason")
 # Rules of values that are lines of a unit, a script or a configuration, or folders in which root writes. Who sets inference_rules_ignore may be
 # nobody who may do that, so these are refused in any case.
-FIRM = frozenset({"DEPLOYMENT-NAME", "ENV-NAME", "FRONTEND-CERTIFICATE", "FRONTEND-PATHS", "ROOT-PATH"})
+FIRM = frozenset(
+    {
+        "DEPLOYMENT-NAME",
+        "ENV-NAME",
+        "FRONTEND-CERTIFICATE",
+        "FRONTEND-PATHS",
+        "ROOT-PATH",
+        "VIRTUAL-ADDRESS",
+        "VIRTUAL-HOSTS",
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from . import (
     transfer_pairs,
     unused,
     values,
+    virtual_address,
 )
 from .accepted import FIRM, Accepted
 from .base import Case, Rule, Rules
@@ -54,7 +55,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Arguments of vLLM": (*arguments.RULES, *json_values.RULES, *additional_config.RULES),
     "The model and its serving": (*model.RULES, *serving.RULES),
     "Environment": (*environment.RULES, *environment_values.RULES, *kv_hold.RULES),
-    "Router": (*router.RULES, *router_values.RULES, *balancer.RULES),
+    "Router": (*router.RULES, *router_values.RULES, *balancer.RULES, *virtual_address.RULES),
     "Probe": probe.RULES,
     "Names, paths, images, timeouts": (*runtime.RULES, *folders.RULES),
     "Security": (*security.RULES, *firewall.RULES),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...description.findings import Finding
-from ..render.balancer import socket_path
+from ..render.balancer import balancer_hosts, balancer_name, plain_address, socket_path
 from ..render.router import flavour
 from ..service import Service, bracketed, every_address
 from .base import Case, Rules
@@ -163,8 +163,10 @@ def socket(case: Case) -> t.Iterator[Finding]:
 
     HAProxy cannot bind it and ends at start.
     """
-    found = socket_path(case.context)
-    if case.named("balancer") and len(found.encode()) > SOCKET:
+    if not case.named("balancer"):
+        return
+    found = socket_path(case.context, balancer_name(len(balancer_hosts(case.context)) - 1))  # the longest
+    if len(found.encode()) > SOCKET:
         problem = f"{found} has {len(found.encode())} bytes; the maximum is {SOCKET}"
         yield Finding.at("inference_root", case.context.description.root, problem)
 
@@ -184,7 +186,13 @@ def open_balancer(case: Case) -> t.Iterator[Finding]:
     balancer = case.named("balancer")
     if not balancer:
         return
-    address = case.context.description.router.balancer_bind or balancer.address
-    if public(address):
-        problem = f"the balancer accepts requests without a key on {bracketed(address)}:{balancer.port('api').first}"
-        yield Finding.at("inference_router.balancer_bind", address, problem)
+    settings = case.context.description.router
+    places = {"balancer_bind": settings.balancer_bind or balancer.address}
+    if settings.virtual_address:
+        places["virtual_address"] = plain_address(settings.virtual_address)
+    for place, address in places.items():
+        if public(address):
+            where = f"{bracketed(address)}:{balancer.port('api').first}"
+            yield Finding.at(
+                f"inference_router.{place}", address, f"the balancer accepts requests without a key on {where}"
+            )

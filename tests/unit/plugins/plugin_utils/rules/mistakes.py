@@ -44,6 +44,7 @@ HOST_DEVICES = {"inventory": hosts(4, APART, inference_devices=list(range(0, 32,
 CERTIFIED = {f"{ROUTER}.certificate": "/etc/ssl/one.pem", f"{ROUTER}.certificate_key": "/etc/ssl/one.key"}
 KNOWN = {"inference_secrets.client_keys": "one two"}
 TWO = {f"{ROUTER}.instances": 2, f"{ROUTER}.balancer": "haproxy"}
+VIRTUAL = {f"{ROUTER}.virtual_address": "10.1.0.100"}
 HAPROXY = f"docker.io/library/haproxy@sha256:{64 * 'a'}"
 
 LOCAL = "ock.mmc.local_service."
@@ -624,6 +625,20 @@ MISTAKES: tuple[Mistake, ...] = (
     W("BALANCER-POLICY", "pooled", {f"{ROUTER}.args.policy": "cache_aware", **TWO}),
     M("BALANCER-SOCKET", "p2p", {"inference_root": "/srv/" + 60 * "r", **TWO}),
     W("BALANCER-OPEN", "p2p", {f"{ROUTER}.balancer_bind": "0.0.0.0", **TWO}),
+    W("BALANCER-OPEN", "p2p", {f"{ROUTER}.virtual_address": "9.9.9.9", **TWO}),
+    M("VIRTUAL-ADDRESS", "p2p", {f"{ROUTER}.virtual_address": "10.1.0", **TWO}),
+    M("VIRTUAL-ADDRESS", "p2p", {f"{ROUTER}.virtual_address": "10.1.0.100/33", **TWO}),
+    M("VIRTUAL-ADDRESS", "p2p", {f"{ROUTER}.virtual_address": "127.0.0.2", **TWO}),
+    M("VIRTUAL-ADDRESS", "p2p", {f"{ROUTER}.virtual_address": "10.1.0.4/24", **TWO}),
+    M("VIRTUAL-HOSTS", "p2p", VIRTUAL),
+    M("VIRTUAL-HOSTS", "p2p", {**VIRTUAL, f"{ROUTER}.balancer": "haproxy"}, also="BALANCER-SINGLE"),
+    M("VIRTUAL-HOSTS", "p2p", {**VIRTUAL, f"{ROUTER}.flavour": "none"}),
+    M("VIRTUAL-HOSTS", "one-host", {**VIRTUAL, **TWO}),
+    M("VIRTUAL-HOSTS", "p2p", {f"{ROUTER}.virtual_address": "fd00::100", **TWO}),
+    M("VIRTUAL-RUNTIME", "kubernetes", VIRTUAL),
+    M("VIRTUAL-RUNTIME", "pooled", {**VIRTUAL, **TWO, "inference_runtime": "supervisor"}),
+    M("VIRTUAL-FRONTEND", "p2p", {**VIRTUAL, **TWO, f"{ROUTER}.frontend": "nginx", **KNOWN, **CERTIFIED}),
+    M("VIRTUAL-BIND", "p2p", {f"{ROUTER}.balancer_bind": "10.1.0.1", **VIRTUAL, **TWO}),
     W(
         "ROUTER-BALANCE",
         "p2p",

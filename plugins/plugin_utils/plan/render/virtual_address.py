@@ -1,0 +1,135 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The virtual address of the clients' entry: keepalived on the hosts of two balancers keeps it on one of them (VRRP, RFC 5798).
+
+Both hosts have the same priority, and preempt. So the address stays where it is while the balancer there answers, also when the other host
+returns, and it leaves when the balancer there does not answer and the other one does. With ``nopreempt`` it would not leave: a host
+that has it with a lower priority would keep it. A balancer that does not answer lowers the priority and is no fault of the host, because with
+a fault on both hosts none would have the address.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from ..deployment import Context
+from ..service import Service
+from .balancer import NAME, plain_address
+from .frontend import filled
+
+PROGRAM = "/usr/sbin/keepalived"
+FOLDER = "/etc/ascend-inference/virtual-address"
+INTERFACE = "@INTERFACE@"  # filled in on the host, which knows its interfaces
+USER = "nobody"  # runs the script of the health check
+PRIORITY, WEIGHT = 100, 50
+
+# Unicast, because many networks drop multicast. Nothing is resolved or mailed.
+CONFIGURATION = """# Written by ascend.inference: changes here are lost.
+global_defs {
+    router_id @NAME@
+    enable_script_security
+    script_user @USER@
+    vrrp_check_unicast_src
+}
+vrrp_script balancer {
+    script "@SCRIPT@"
+    user @USER@
+    interval 1
+    timeout 2
+    fall 2
+    rise 2
+    weight -@WEIGHT@
+}
+vrrp_instance entry {
+    state BACKUP
+    interface @INTERFACE@
+    virtual_router_id @ID@
+    priority @PRIORITY@
+    advert_int 1
+    unicast_src_ip @OWN@
+    unicast_peer {
+        @PEER@
+    }
+    virtual_ipaddress {
+        @ADDRESS@ dev @INTERFACE@
+    }
+    track_script {
+        balancer
+    }
+}
+"""
+# Bash alone: it is on every host, and one process each second costs little.
+SCRIPT = """#!/bin/bash
+# Written by ascend.inference: changes here are lost.
+# Whether the balancer of this host answers, and sends requests to a router at least.
+exec 3<>/dev/tcp/@OWN@/@PORT@ || exit 1
+printf 'GET /health HTTP/1.0\\r\\n\\r\\n' >&3
+read -r -t 2 line <&3 && [[ $line == HTTP/*' 200 '* ]]
+"""
+
+
+def kept_address(context: Context) -> bool:
+    """Whether keepalived keeps the clients' address: with a virtual address, where balancers run on hosts."""
+    return bool(context.description.router.virtual_address) and context.balanced
+
+
+def virtual_address_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
+    """The plan's ``virtual_address``, {} without one:
+
+    ``{address, interface, program, router_id, hosts: [{host, address, service, files: {path: text}}]}``. The first of the paths is keepalived's
+    configuration, in which INTERFACE stands for ``interface`` if that is empty; the second the script of the health check.
+    """
+    balancers = [service for service in services if service.kind == NAME]
+    if not kept_address(context) or len(balancers) < 2:
+        return {}
+    settings = context.description.router
+    addresses = [context.hosts[balancer.host].address for balancer in balancers]
+    return {
+        "virtual_address": {
+            "address": plain_address(settings.virtual_address),
+            "interface": settings.virtual_interface,
+            "program": PROGRAM,
+            "router_id": settings.virtual_router_id,
+            "hosts": [
+                {
+                    "host": balancer.host,
+                    "address": own,
+                    "service": balancer.name,
+                    **_texts(context, own, next(address for address in addresses if address != own)),
+                }
+                for balancer, own in zip(balancers, addresses, strict=True)
+            ],
+        }
+    }
+
+
+def virtual_address_of(plan: t.Mapping[str, t.Any], host: str) -> dict[str, t.Any]:
+    """The section with what concerns one host; {} on a host without a balancer. ``plan``: a whole plan."""
+    section = plan.get("virtual_address") or {}
+    hosts = [row for row in section.get("hosts", ()) if row["host"] == host]
+    return {**section, "hosts": hosts} if hosts else {}
+
+
+def _texts(context: Context, own: str, peer: str) -> dict[str, str]:
+    settings, name = context.description.router, context.description.deployment
+    values = {
+        "NAME": f"ascend-inference-{name}",
+        "USER": USER,
+        "SCRIPT": f"{FOLDER}/{name}.sh",
+        "WEIGHT": str(WEIGHT),
+        "ID": str(settings.virtual_router_id),
+        "PRIORITY": str(PRIORITY),
+        "OWN": own,
+        "PEER": peer,
+        "ADDRESS": with_length(settings.virtual_address),
+        "INTERFACE": settings.virtual_interface or INTERFACE,
+    }
+    check = {"OWN": own, "PORT": str(settings.balancer_status_port)}
+    return {"configuration": filled(CONFIGURATION, values), "script": filled(SCRIPT, check)}
+
+
+def with_length(virtual: str) -> str:
+    """A virtual address with the length of its prefix: that of one address by default, so that it brings no route."""
+    return str(ipaddress.ip_interface(virtual))

@@ -1,0 +1,130 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of the virtual address of the clients' entry."""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from ...description.findings import Finding
+from ..render.balancer import balancer_hosts, plain_address
+from ..service import every_address
+from .base import Case, Rules
+
+RULES = Rules()
+PLACE = "inference_router.virtual_address"
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def _address(text: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+@RULES.rule(
+    "VIRTUAL-ADDRESS",
+    "Write an unused address of the hosts' network, such as 10.0.0.100.",
+    "keepalived.conf(5): virtual_ipaddress",
+)
+def address(case: Case) -> t.Iterator[Finding]:
+    """The virtual address is none that can move between the balancers' hosts.
+
+    keepalived ends at its start, or the address belongs to a host of its own.
+    """
+    given = case.context.description.router.virtual_address
+    if not given:
+        return
+    try:
+        found = ipaddress.ip_interface(given).ip
+    except ValueError:
+        yield Finding.at(PLACE, given, f"'{given}' is not an IP address")
+        return
+    if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_link_local:
+        yield Finding.at(PLACE, given, f"{given} is not an address that clients can reach on one of several hosts")
+        return
+    owners = sorted(host.name for host in case.context.hosts.values() if _address(host.address) == found)
+    if owners:
+        yield Finding.at(PLACE, given, f"{given} is the address of {', '.join(owners)}")
+
+
+@RULES.rule(
+    "VIRTUAL-HOSTS",
+    "Set inference_router to {instances: 2, balancer: haproxy, ...}, and put two hosts into the routers' group whose addresses are IP addresses of the "
+    "virtual address's family.",
+    "design of the planner: each balancer is on the host of a router",
+)
+def hosts(case: Case) -> t.Iterator[Finding]:
+    """A virtual address is planned without balancers on two hosts.
+
+    There is no other host that could get it.
+    """
+    settings = case.context.description.router
+    if not settings.virtual_address or case.in_pods:
+        return
+    if not case.context.balanced or not case.named("balancer"):
+        yield Finding.at(
+            PLACE, settings.virtual_address, "no balancer is planned that could listen on a virtual address"
+        )
+        return
+    found = balancer_hosts(case.context)
+    if len(found) < 2:
+        problem = f"all routers run on {found[0].name}" if settings.instances > 1 else "there is one router"
+        yield Finding.at(PLACE, settings.virtual_address, f"{problem}, so no other host can get the virtual address")
+        return
+    virtual = _address(plain_address(settings.virtual_address))
+    for host in found:
+        own = _address(host.address)
+        if own is None or (virtual and own.version != virtual.version):
+            problem = f"{host.name} has the address {host.address}, which is no IP address of the same family"
+            yield Finding.at(PLACE, settings.virtual_address, problem)
+
+
+@RULES.rule(
+    "VIRTUAL-RUNTIME",
+    "Set inference_runtime to systemd or docker, or remove the virtual address and use one that is set up in front of the service.",
+    "design of the collection: keepalived is a unit of root's systemd",
+)
+def runtime(case: Case) -> t.Iterator[Finding]:
+    """A virtual address is requested for a runtime without units of root's systemd.
+
+    Nothing would start keepalived, so no host would have the address.
+    """
+    settings = case.context.description.router
+    if settings.virtual_address and case.context.description.runtime not in ("systemd", "docker"):
+        problem = f"a virtual address is not available for runtime {case.context.description.runtime}"
+        yield Finding.at(PLACE, settings.virtual_address, problem)
+
+
+@RULES.rule(
+    "VIRTUAL-FRONTEND",
+    "Remove inference_router.frontend, or the virtual address. TLS and keys of clients need a gateway of your own in front of the virtual address then.",
+    "design of the planner: the frontend runs on the first router's host only",
+)
+def frontend(case: Case) -> t.Iterator[Finding]:
+    """A virtual address is planned behind a frontend, which runs on one host.
+
+    Clients use the frontend's address, and the loss of its host is still an outage.
+    """
+    settings = case.context.description.router
+    if settings.virtual_address and settings.frontend != "none":
+        yield Finding.at(PLACE, settings.virtual_address, f"the frontend {settings.frontend} runs on one host")
+
+
+@RULES.rule(
+    "VIRTUAL-BIND",
+    "Remove inference_router.balancer_bind: each balancer listens on the address of its host and on the virtual one. Or set it to 0.0.0.0 or ::.",
+    "bind(2): only an address of the host can be bound",
+)
+def bind(case: Case) -> t.Iterator[Finding]:
+    """The balancers of two hosts are to listen on one address.
+
+    One of them ends at its start.
+    """
+    settings = case.context.description.router
+    if settings.virtual_address and settings.balancer_bind and not every_address(settings.balancer_bind):
+        problem = f"the balancers of two hosts cannot both listen on {settings.balancer_bind}"
+        yield Finding.at("inference_router.balancer_bind", settings.balancer_bind, problem)
