@@ -19,7 +19,7 @@ MARK = "Written by ascend.inference"
 INTERFACE = "@INTERFACE@"  # in the planned configuration, for the interface with the host's address
 ROUTER_ID = re.compile(r"^\s*virtual_router_id\s+(\d+)\s*$", re.MULTILINE)
 IPV4, IPV6 = "/proc/net/fib_trie", "/proc/net/if_inet6"
-ENDS = 15  # seconds until keepalived has ended or says what is wrong
+STARTS = 1  # second in which keepalived ends if it does not understand its configuration
 
 # keepalived changes addresses, sends VRRP and ARP, and runs the script of the health check as another user, which it may have to end.
 UNIT = """\
@@ -200,12 +200,12 @@ class Kept:
 
     def _runs(self):
         """Raise AddressProblem if keepalived ends at once, as with a configuration that it does not understand."""
-        time.sleep(1)
+        time.sleep(STARTS)
         if self.run(["systemctl", "is-active", "--quiet", self.unit])[0]:
-            _code, out, _err = self.run(["journalctl", "--unit", self.unit, "--lines", "5", "--output", "cat"])
+            log = self.run(["journalctl", "--unit", self.unit, "--lines", "5", "--output", "cat"])[1]
             raise AddressProblem(
-                f"keepalived does not run ({self.unit}), so this host cannot have the virtual address. Its log ends with: {' | '.join(out.split(chr(10))).strip()}. "
-                "Fix: correct what it says, then run the playbook again"
+                f"keepalived does not run ({self.unit}), so this host cannot have the virtual address. Its log ends with: "
+                f"{' | '.join(log.splitlines())}. Fix: correct what it says, then run the playbook again"
             )
 
     def _must(self, argv):

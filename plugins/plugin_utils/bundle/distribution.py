@@ -19,6 +19,7 @@ PACKAGES = {
     "python": {DEBIAN: ["python3-venv"], RED_HAT: ["python3"]},
     "nginx": {DEBIAN: ["nginx"], RED_HAT: ["nginx"]},
     "haproxy": {DEBIAN: ["haproxy"], RED_HAT: ["haproxy"]},
+    "keepalived": {DEBIAN: ["keepalived"], RED_HAT: ["keepalived"]},
     "etcd": {DEBIAN: ["etcd-server"], RED_HAT: ["etcd"]},
     "nftables": {DEBIAN: ["nftables"], RED_HAT: ["nftables"]},
     "firewalld": {DEBIAN: ["firewalld"], RED_HAT: ["firewalld"]},
@@ -95,6 +96,8 @@ def purposes(plan: t.Mapping[str, t.Any], host: str = "") -> list[str]:
     found += [name for name in (router.get("frontend"), router.get("balancer")) if name in PACKAGES]
     if host:
         found = [name for name in found if {"nginx": "frontend", "haproxy": "balancer"}.get(name, "") in ("", *kinds)]
+    keeping = [row["host"] for row in (plan.get("virtual_address") or {}).get("hosts", ())]
+    found += ["keepalived"] if keeping and host in ("", *keeping) else []
     firewall = plan.get("firewall") or {"state": "absent"}
     if firewall["state"] != "absent":
         found.append("firewalld" if firewall["backend"] == "firewalld" else "nftables")
@@ -124,7 +127,12 @@ def of_runtime(plan: t.Mapping[str, t.Any], family: str, known: t.Mapping[str, t
 
 def _own(purpose: str, family: str, known: t.Mapping[str, t.Any]) -> list[str] | None:
     """What variables of roles say instead of PACKAGES."""
-    single = {"nginx": "router_frontend_package", "haproxy": "router_balancer_package", "etcd": "etcd_package"}
+    single = {
+        "nginx": "router_frontend_package",
+        "haproxy": "router_balancer_package",
+        "keepalived": "virtual_address_package",
+        "etcd": "etcd_package",
+    }
     several = {name: ("firewall_packages", name) for name in ("nftables", "firewalld")}
     if purpose in single and known.get(single[purpose]):
         return [str(known[single[purpose]])]

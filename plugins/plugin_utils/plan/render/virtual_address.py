@@ -78,8 +78,9 @@ def kept_address(context: Context) -> bool:
 def virtual_address_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
     """The plan's ``virtual_address``, {} without one:
 
-    ``{address, interface, program, router_id, hosts: [{host, address, service, files: {path: text}}]}``. The first of the paths is keepalived's
-    configuration, in which INTERFACE stands for ``interface`` if that is empty; the second the script of the health check.
+    ``{address, virtual, interface, program, router_id, hosts: [{host, address, service, configuration, script}]}``; ``virtual``: the address with the
+    length of its prefix; ``configuration``: keepalived's, in which INTERFACE stands for ``interface`` if that is empty; ``script``: that of the
+    health check.
     """
     balancers = [service for service in services if service.kind == NAME]
     if not kept_address(context) or len(balancers) < 2:
@@ -89,6 +90,7 @@ def virtual_address_section(context: Context, services: t.Sequence[Service]) -> 
     return {
         "virtual_address": {
             "address": plain_address(settings.virtual_address),
+            "virtual": with_length(settings.virtual_address),
             "interface": settings.virtual_interface,
             "program": PROGRAM,
             "router_id": settings.virtual_router_id,
