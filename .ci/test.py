@@ -57,6 +57,7 @@ LONG_ONLY = {
     "mutation",
     "molecule-nodes",
     "molecule-engine",
+    "molecule-address_systemd",
     "molecule-changes_docker",
     "molecule-changes_systemd",
     "molecule-colocated_changes",

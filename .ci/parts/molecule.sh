@@ -19,6 +19,7 @@ steps_of() { # SCENARIO
         llmdatadist_1p2d) echo create, prepare, converge, verify, side_effect ;;
         long-install) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect, side_effect back.yml, cleanup ;;
         long-llmdatadist_1p2d) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect faults.yml, side_effect, cleanup ;;
+        address_*) echo create, prepare, converge, idempotence, side_effect, cleanup ;;
         *changes_* | *halves_* | *_changes) echo create, prepare, converge, side_effect ;;
         *) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect, cleanup ;;
     esac
