@@ -26,6 +26,7 @@ from ansible_collections.ascend.inference.tests.simulator import load
 NODES = ("node1", "node2")  # that may have the address
 PORT = 8001
 MOST = 5.0  # seconds without an answer, when the host of the address dies
+QUESTION = json.dumps({"model": "tiny", "prompt": "one two three", "max_tokens": 1})
 BACK = 300  # seconds until a node that returned serves
 UNIT = "ascend-inference-address-inference.service"
 
@@ -39,9 +40,9 @@ class Clients:
 
     def _ask(self) -> None:
         while not self.ended.wait(1.0):
-            connection = http.client.HTTPConnection(self.address, PORT, timeout=1)
+            connection = http.client.HTTPConnection(self.address, PORT, timeout=3)
             try:
-                connection.request("GET", "/v1/models")
+                connection.request("POST", "/v1/completions", QUESTION, {"Content-Type": "application/json"})
                 if connection.getresponse().status == 200:
                     self.answers.append(time.monotonic())
             except (OSError, http.client.HTTPException):
