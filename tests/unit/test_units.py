@@ -18,6 +18,7 @@ import yaml
 from ansible_collections.ascend.inference.plugins.filter.linked import linked
 from ansible_collections.ascend.inference.plugins.module_utils.firewall.backends import UNIT
 from ansible_collections.ascend.inference.plugins.module_utils.host.tuning_unit import unit_text
+from ansible_collections.ascend.inference.plugins.module_utils.host.virtual_address import UNIT as ADDRESS_UNIT
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.collector import (
     collector_files,
     log_files,
@@ -52,8 +53,9 @@ CASES = [
 ] + [("ha", {}, "etcd"), ("pooled", {}, "colocated")]
 # Timers that run as root: the files of one, and how much it may leave open. The vendor's tools need the devices of NPUs.
 TIMERS = {"npu": (collector_files, "engine"), "logs": (log_files, "other"), "proxies": (proxy_files, "other")}
-# Units that run once, at boot: their text, and how much they may leave open. That of tuning writes settings of the kernel.
-ONCE = {"firewall": 2.0, "tuning": 2.5}
+# Other units of root's: how much they may leave open. The first two run once, at boot, and that of tuning writes settings of the kernel; that of a
+# virtual address runs all the time.
+ONCE = {"firewall": 2.0, "tuning": 2.5, "address": MOST["other"]}
 IDS = [f"{name}-{kind}" for name, _changes, kind in CASES]
 
 
@@ -101,11 +103,14 @@ def timer(folder, kind):
 
 
 def once(folder, kind):
-    """Write a unit that runs once at boot; returns its file."""
+    """Write a unit of root's that belongs to no service; returns its file."""
     path = folder / f"ascend-inference-{kind}.service"
     addresses = {"0000:c1:00.0": ["0-7", "8-15"]}
     texts = {
         "firewall": UNIT.format(deployment="a", nft="/usr/sbin/nft", script="/etc/x/a.nft", table="ascend_inference_a"),
+        "address": ADDRESS_UNIT.format(
+            **dict.fromkeys(("deployment", "name", "configuration", "address", "interface"), "a"), program="/p", ip="/i"
+        ),
         "tuning": unit_text({"/proc/sys/kernel/numa_balancing": "0"}, addresses),
     }
     path.write_text(texts[kind])
@@ -145,11 +150,13 @@ def test_little_is_left_open_to_what_runs_once_as_root(tmp_path, kind):
 
 def test_what_runs_once_keeps_what_it_needs(tmp_path):
     """Another network or IPC namespace has settings and filters of its own; those of /proc and /sys have to stay writable for tuning."""
-    firewall, tuning = (once(tmp_path, kind) for kind in ("firewall", "tuning"))
-    for path in (firewall, tuning):
+    firewall, tuning, address = (once(tmp_path, kind) for kind in ("firewall", "tuning", "address"))
+    for path in (firewall, tuning, address):
         names = ("PrivateNetwork", "PrivateIPC", "PrivateUsers", "ProcSubset", "DynamicUser", "User")
         assert not [name for name in names if values(path, name)]
     assert values(firewall, "CapabilityBoundingSet") == ["CAP_NET_ADMIN"]
+    assert not {"CAP_SYS_ADMIN", "CAP_DAC_OVERRIDE"} & set(values(address, "CapabilityBoundingSet")[0].split())
+    assert {"AF_NETLINK", "AF_PACKET"} <= set(values(address, "RestrictAddressFamilies")[0].split())
     assert "AF_NETLINK" in values(firewall, "RestrictAddressFamilies")[0]
     assert not values(tuning, "ProtectKernelTunables") and values(tuning, "CapabilityBoundingSet") == ["CAP_SYS_ADMIN"]
 
