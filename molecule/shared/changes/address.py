@@ -21,6 +21,7 @@ import threading
 import time
 import typing as t
 
+import changes
 from ansible_collections.ascend.inference.tests.simulator import load
 
 BALANCERS = {"node1": "inference-balancer.service", "node2": "inference-balancer-1.service"}
@@ -28,6 +29,7 @@ NODES = tuple(BALANCERS)  # that may have the address
 PORT = 8001
 MOST = 5.0  # seconds without an answer, when the host of the address dies
 LATE = 10.0  # when only a program there dies, and packets still reach a host that does not answer them
+ARGUMENTS = {"inference_args": {"max-model-len": 4096, "enable-prefix-caching": False, "max-num-seqs": 8}}
 QUESTION = json.dumps({"model": "tiny", "prompt": "one two three", "max_tokens": 1})
 BACK = 300  # seconds until a node that returned serves
 UNIT = "ascend-inference-address-inference.service"
@@ -181,17 +183,27 @@ def balancer_stops(nodes: Nodes) -> None:
         sys.exit("the address stayed at a host without a balancer")
 
 
-def argument_changes(nodes: Nodes) -> None:
-    """Another argument, under load: no request is lost."""
+def changes_under_load(nodes: Nodes, name: str, playbook: str, **variables: t.Any) -> None:
+    """A change under load: no request is lost."""
     time.sleep(12)  # the proxy forgets removed engines at a check without a request under way
-    arguments = {"max-model-len": 4096, "enable-prefix-caching": False, "max-num-seqs": 8}
     with load.Load(f"http://{nodes.address}:{PORT}", "tiny", clients=2) as requests:
-        nodes.play("deploy", "argument", inference_args=arguments)
+        nodes.play(playbook, name, **variables)
     bad = [request.problem for request in requests.requests if request.problem]
-    print(f"argument: {len(requests.requests)} requests, {len(bad)} lost", flush=True)
+    print(f"{name}: {len(requests.requests)} requests, {len(bad)} lost", flush=True)
     if bad or len(requests.requests) < 10:
-        sys.exit(f"argument: {len(requests.requests)} requests, lost: {sorted(set(bad))}")
-    nodes.one_holder("after the change")
+        sys.exit(f"{name}: {len(requests.requests)} requests, lost: {sorted(set(bad))}")
+    nodes.one_holder(f"after {name}")
+
+
+def argument_changes(nodes: Nodes) -> None:
+    """Another argument: engines change one after the other."""
+    changes_under_load(nodes, "argument", "deploy", **ARGUMENTS)
+    nodes.play("verify", "verify", **ARGUMENTS)
+
+
+def release_changes(nodes: Nodes) -> None:
+    """Another release, half by half: requests move at the balancer that has the address, and the other one follows."""
+    changes_under_load(nodes, "release", "upgrade", **ARGUMENTS, **changes.OF_NEWER["systemd"])
 
 
 def main(arguments: list[str]) -> int:
@@ -203,7 +215,7 @@ def main(arguments: list[str]) -> int:
     program_dies(nodes)
     balancer_stops(nodes)
     argument_changes(nodes)
-    nodes.play("verify", "verify")
+    release_changes(nodes)
     return 0
 
 

@@ -33,7 +33,7 @@ def _address(text: str) -> Address | None:
 def address(case: Case) -> t.Iterator[Finding]:
     """The virtual address is none that can move between the balancers' hosts.
 
-    keepalived ends at its start, or the address belongs to a host of its own.
+    Such an address cannot be put on either host, or one of the hosts has it all the time.
     """
     given = case.context.description.router.virtual_address
     if not given:
@@ -93,8 +93,9 @@ def runtime(case: Case) -> t.Iterator[Finding]:
 
     Nothing would start keepalived, so no host would have the address.
     """
-    settings = case.context.description.router
-    if settings.virtual_address and case.context.description.runtime not in ("systemd", "docker"):
+    settings, kind = case.context.description.router, case.context.runtime
+    # A runtime that reserves no ports runs without root.
+    if settings.virtual_address and (kind.in_cluster or not kind.reserves_ports):
         problem = f"a virtual address is not available for runtime {case.context.description.runtime}"
         yield Finding.at(PLACE, settings.virtual_address, problem)
 
