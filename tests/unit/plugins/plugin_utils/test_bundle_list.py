@@ -140,6 +140,7 @@ CARRIED = {
     "model",
     "mooncake",
     "router",
+    "virtual_address",
 }  # packages of these roles are in PACKAGES
 NOT_CARRIED = {
     "cann": "a bundle has CANN's own packages as files",
