@@ -78,7 +78,7 @@ def kept_address(context: Context) -> bool:
 def virtual_address_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
     """The plan's ``virtual_address``, {} without one:
 
-    ``{address, virtual, interface, program, router_id, hosts: [{host, address, service, configuration, script}]}``; ``virtual``: the address with the
+    ``{address, virtual, port, interface, program, router_id, hosts: [{host, address, service, configuration, script}]}``; ``virtual``: the address with the
     length of its prefix; ``configuration``: keepalived's, in which INTERFACE stands for ``interface`` if that is empty; ``script``: that of the
     health check.
     """
@@ -91,6 +91,7 @@ def virtual_address_section(context: Context, services: t.Sequence[Service]) -> 
         "virtual_address": {
             "address": plain_address(settings.virtual_address),
             "virtual": with_length(settings.virtual_address),
+            "port": settings.balancer_port,
             "interface": settings.virtual_interface,
             "program": PROGRAM,
             "router_id": settings.virtual_router_id,

@@ -81,7 +81,7 @@ def test_clients_use_the_address():
 
 def test_each_host_gets_what_concerns_it():
     found = plan()
-    assert set(found["virtual_address"]) == {"address", "virtual", "interface", "program", "router_id", "hosts"}
+    assert set(found["virtual_address"]) == {"address", "virtual", "port", "interface", "program", "router_id", "hosts"}
     assert [row["host"] for row in found["virtual_address"]["hosts"]] == ["node1", "node2"]
     by_host = dict(parts(found))
     for host, name in (("node1", "balancer"), ("node2", "balancer-1")):
