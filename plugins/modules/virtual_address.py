@@ -75,7 +75,7 @@ interface:
   type: str
   sample: eth0
 missing:
-  description: The program that has to be installed first. Nothing was changed if there is one.
+  description: The program that has to be installed first; only in check mode, else the module fails.
   returned: success
   type: str
   sample: ""
@@ -141,7 +141,9 @@ def main():
         wanted = wanted_of(module)
         result = {"interface": wanted["interface"] if wanted else "", "missing": ""}
         if wanted and not os.path.exists(params["program"]):
-            module.exit_json(changed=True, **dict(result, missing=params["program"]))
+            if module.check_mode:  # it would have been installed
+                module.exit_json(changed=True, **dict(result, missing=params["program"]))
+            raise AddressProblem(f"{params['program']} is missing. Fix: run prepare or site, which installs the package")
         kept = Kept(run, params["deployment"], wanted, params["directory"], params["units"])
         if kept.conflict():
             raise AddressProblem(kept.conflict())
