@@ -143,7 +143,9 @@ def main():
         if wanted and not os.path.exists(params["program"]):
             if module.check_mode:  # it would have been installed
                 module.exit_json(changed=True, **dict(result, missing=params["program"]))
-            raise AddressProblem(f"{params['program']} is missing. Fix: run prepare or site, which installs the package")
+            raise AddressProblem(
+                f"{params['program']} is missing. Fix: run prepare or site, which installs the package"
+            )
         kept = Kept(run, params["deployment"], wanted, params["directory"], params["units"])
         if kept.conflict():
             raise AddressProblem(kept.conflict())

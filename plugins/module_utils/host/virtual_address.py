@@ -137,7 +137,8 @@ class Kept:
         # Without files of ours a unit of this name is somebody else's.
         self.ours = bool(wanted or self.files.proven)
         self.active = self.ours and self.run(["systemctl", "is-active", "--quiet", self.unit])[0] == 0
-        self.executable = bool(_mode(self.script) & stat.S_IXOTH)
+        self.folders = (os.path.dirname(directory), directory)
+        self.executable = all(_mode(path) & stat.S_IXOTH for path in (*self.folders, self.script))
 
     @property
     def changed(self):
@@ -178,7 +179,11 @@ class Kept:
             return
         changed = set(self.files.differing)
         self.files.apply()
-        os.chmod(self.script, 0o755)  # it is run by another user
+        for path in (
+            *self.folders,
+            self.script,
+        ):  # another user runs the script, also where root's umask keeps others out
+            os.chmod(path, stat.S_IMODE(_mode(path)) | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         if self.unit_file in changed:
             self._must(["systemctl", "daemon-reload"])
         if not self.enabled:

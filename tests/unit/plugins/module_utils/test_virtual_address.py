@@ -132,6 +132,20 @@ def test_one_that_was_stopped_or_whose_script_cannot_be_run_is_repaired(host):
     assert not kept(WANTED).changed
 
 
+def test_another_user_can_run_the_script_where_root_keeps_others_out(host):
+    dummy, kept, folder = host
+    before = os.umask(0o077)
+    try:
+        kept(WANTED).apply()
+    finally:
+        os.umask(before)
+    for path in (folder / "etc", folder / "etc" / "virtual-address", folder / "etc" / "virtual-address" / "demo.sh"):
+        assert path.stat().st_mode & 0o001 and not path.stat().st_mode & 0o022
+    assert not kept(WANTED).changed
+    (folder / "etc").chmod(0o700)
+    assert kept(WANTED).changed
+
+
 def test_one_that_ends_is_reported_with_its_log(host):
     systemd, kept, dummy = host
     systemd.starts = False
