@@ -13,10 +13,10 @@ import os
 import tempfile
 
 from ..host.boot_unit import RESTRICTIONS
-from ..host.kernel_settings import read, write
+from ..host.kernel_settings import read
+from ..host.own_files import MARK, Files, shown
 from . import firewalld, nftables
 
-MARK = "Written by ascend.inference"  # in each file but address sets, which our policy names, and the record
 UNIT = """# Written by ascend.inference. Do not edit.
 [Unit]
 Description=Firewall of the deployment {deployment} of ascend.inference
@@ -74,35 +74,6 @@ class Host:
             end = f" Fix: {advice}" if advice else ""
             raise FirewallError(f"{' '.join(argv)} ended with {code}: {(err or out).strip()}.{end}")
         return out
-
-
-class Files:
-    """Texts of files as they are and as they should be; an empty text means no file, unless somebody else wrote it: ``kept`` has those.
-
-    ``ours(path, text)`` says whether this collection wrote a file.
-    """
-
-    def __init__(self, wanted, ours=lambda path, text: MARK in text):
-        self.before = {path: read(path) for path in wanted}
-        self.proven = [path for path, text in self.before.items() if text and ours(path, text)]
-        self.kept = [path for path in wanted if self.before[path] and not wanted[path] and path not in self.proven]
-        self.after = {path: self.before[path] if path in self.kept else text for path, text in wanted.items()}
-
-    @property
-    def differing(self):
-        """Paths whose texts differ."""
-        return [path for path in self.after if self.before[path] != self.after[path]]
-
-    def diff(self):
-        """The differences for Ansible."""
-        return [shown(path, self.before[path], self.after[path]) for path in self.differing]
-
-    def apply(self):
-        """Write or remove the files."""
-        for path in self.differing:
-            if self.after[path]:
-                os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-            write(path, self.after[path])
 
 
 class Nftables:
@@ -261,11 +232,6 @@ class Firewalld:
             self.files.apply()
             self.host.run([self.program, "--reload"])
             raise
-
-
-def shown(header, before, after):
-    """One entry of Ansible's diff."""
-    return {"before": before, "after": after, "before_header": header, "after_header": header}
 
 
 def joined(lines):

@@ -12,10 +12,9 @@ import re
 import stat
 import time
 
-from ..firewall.backends import Files, shown
 from .kernel_settings import read
+from .own_files import Files, shown
 
-MARK = "Written by ascend.inference"
 INTERFACE = "@INTERFACE@"  # in the planned configuration, for the interface with the host's address
 ROUTER_ID = re.compile(r"^\s*virtual_router_id\s+(\d+)\s*$", re.MULTILINE)
 IPV4, IPV6 = "/proc/net/fib_trie", "/proc/net/if_inet6"
@@ -132,7 +131,7 @@ class Kept:
             )
             texts[self.configuration] = wanted["configuration"].replace(INTERFACE, wanted["interface"])
             texts[self.script] = wanted["script"]
-        self.files = Files(texts, lambda _path, text: MARK in text)
+        self.files = Files(texts)
         self.enabled = os.path.lexists(os.path.join(units, "multi-user.target.wants", self.unit))
         # Without files of ours a unit of this name is somebody else's.
         self.ours = bool(wanted or self.files.proven)
