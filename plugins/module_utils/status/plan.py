@@ -66,7 +66,7 @@ def _service(plan, service):
         found["elected"] = bool(verify.get("store", {}).get("masters"))
     if kind == "balancer" and plan.get("balancer"):
         sections = [plan["balancer"], *plan["balancer"].get("more", ())]
-        section = next((each for each in sections if each["service"] == service["name"]), sections[0])
+        section = next((each for each in sections if each.get("service") == service["name"]), sections[0])
         found["balancer"] = {key: section[key] for key in ("socket", "backend")}
     if kind == "balancer" and plan.get("virtual_address"):
         found["virtual_address"] = plan["virtual_address"]["address"]
