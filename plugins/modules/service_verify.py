@@ -382,7 +382,7 @@ options:
     description:
       - Names of engines that are not behind the router yet. Then only the steps C(engines), C(alone) and C(pairs) are run, for these engines
         and O(peers), and nothing is sent through the entry. Only pairs with one of them are tested. Clients may use the peers meanwhile.
-      - Pairs of a connector that needs the entry are not tested.
+      - With a layerwise connector this host listens on a free TCP port meanwhile, which decode calls as it calls its proxy.
     type: list
     elements: str
     default: []

@@ -241,6 +241,10 @@ class Engine(Server):
         params = body.get("kv_transfer_params") or {}
         if params.get("do_remote_prefill") and "hang_pull" in self.faults:
             return self.hang()
+        if params.get("metaserver"):
+            params = self.pushed(params, request_id)
+            if not params:
+                return self.hang()  # as the real one, which waits for ever
         kv, sources = self.kv_of(tokens, body.get("cache_salt", ""), params, rank)
         if kv is None:
             return 500, json.dumps({"error": "KV load failed"})
@@ -280,6 +284,17 @@ class Engine(Server):
             if body.get("stream")
             else (200, json.dumps(answer))
         )
+
+    def pushed(self, params, request_id):
+        """Layerwise: ask the metaserver for KV, and return where the prefill that was asked holds it (here it is fetched, not pushed); {} if nobody."""
+        message = {"request_id": f"cmpl-{request_id}-0", "do_remote_decode": True, "do_remote_prefill": False}
+        if "no_callback" not in self.faults:
+            call(params["metaserver"], "", {**message, "remote_host": self.address[0], "remote_port": 1})
+        for engine in self.cluster.role("prefill"):
+            if request_id in engine.held:
+                place = {"remote_host": engine.address[0], "remote_port": engine.server.server_port}
+                return {"do_remote_prefill": True, "remote_request_id": request_id, **place}
+        return {}
 
     def hold(self, request_id, kv):
         with self.lock:

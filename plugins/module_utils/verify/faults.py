@@ -104,6 +104,10 @@ FAULTS = {
         "restart, or a device network fault (hccn link, TLS switch, ASCEND_CONNECT_TIMEOUT).",
         "Run check, which pings the device network, and read decode's log.",
     ),
+    "no_callback": Fault(
+        "Decode asks for KV by a call to this host, as it does to a layerwise proxy. Without the call it waits for ever, so nothing proves the engine.",
+        "Let the decode hosts reach any TCP port of this host, or change the engines with a pause.",
+    ),
     "prefill_hangs": Fault("The router waits for prefill, which does not answer.", "Read prefill's log."),
     "recomputed": Fault(
         "Decode did not get or did not use kv_transfer_params: kv_connector or kv_role is wrong on one side, the router does not forward the "

@@ -105,8 +105,8 @@ def join(
 ) -> dict[str, Any]:
     """Prove engines that are not behind the router yet: alone, and each with every peer while the peers serve clients.
 
-    ``joining``, ``peers``: names of engines. Returns a report as `verify`; `verified` if no step failed. Pairs whose protocol needs the entry
-    are skipped. Of the peers only as many are used as pairs may be tested, first those of another pool.
+    ``joining``, ``peers``: names of engines. Returns a report as `verify`; `verified` if no step failed. Of the peers only as many are used as pairs
+    may be tested, first those of another pool.
     """
     own = {engine.role for engine in plan.engines if engine.name in joining}
     used = [engine for engine in plan.engines if engine.name in peers and engine.name not in joining]

@@ -9,12 +9,15 @@ A data-parallel rank has its own devices, KV ports and links. vLLM serves a requ
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Sequence
+import threading
+import time
+from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
 from ..tools import foreign_json
 from ..tools.http_client import Target, ask
 from .answers import Answer, excerpt
 from .faults import Problem
+from .metaserver import Metaserver
 from .metrics import ranks_served
 from .plan import Engine, VerifyPlan
 from .probe import Probe
@@ -33,6 +36,7 @@ ASK_PREFILL = {
 }
 ROUNDS_WITHOUT_NEWS = 4
 JOIN_TRIES = 4
+CALLBACK = 30.0  # seconds in which a decode engine asks for KV
 NAMED = 8  # pairs that are named in a text; the others are only counted
 
 
@@ -69,12 +73,17 @@ def addressable(plan: VerifyPlan) -> bool:
     return plan.transfer.protocol == "prefill_answers" or by_bootstrap
 
 
+def pushes(plan: VerifyPlan) -> bool:
+    """Whether prefill pushes, after decode has asked a metaserver for it. Verification has the proxy's; engines that join have no proxy yet."""
+    return plan.transfer.protocol == "layerwise"
+
+
 def check_pairs(probe: Probe) -> list[Record]:
     """All pairs: directly if the protocol allows it, else through the entry as long as new pairs occur."""
     plan = probe.plan
     if not (plan.role("prefill") and plan.role("decode")):  # engines join a router that has none of the other pool
         return [skipped("pairs", "there is no engine of the other pool")]
-    by_hand = addressable(plan)
+    by_hand = addressable(plan) or (bool(probe.joining) and pushes(plan))
     if not by_hand and not probe.entry_works:
         return [skipped("pairs", "this connector's pairs can be tested only through the entry, which does not work")]
     pairs = all_pairs(plan)
@@ -186,24 +195,18 @@ def repeated_pair(
 
 
 def _one_pair(probe: Probe, prefill: Member, decode: Member, **more: Any) -> tuple[Problem | None, dict[str, Any]]:
-    """(error or None, figures): request one token and KV from prefill, then the answer from decode with prefill's parameters."""
-    prompt, request_id = probe.new_prompt(), new_nonce()
+    """(error or None, figures): one request whose KV is computed by prefill, and whose answer comes from decode."""
+    prompt = probe.new_prompt()
     both = (prefill.engine, decode.engine)
-    asked = _parameters(probe, prefill)
-    if isinstance(asked, Problem):
-        return asked, {}
     before = {engine.name: probe.metrics(probe.target(engine)) for engine in both}
-    first, problem = _ask_prefill(probe, prefill, prompt, request_id, asked[0])
-    params = asked[1] or first.kv_transfer_params or {}
-    if problem or not params.get("do_remote_prefill"):
-        return problem or Problem("prefill returned no kv_transfer_params", "no_kv_params"), {}
-    answer, problem = _ask_decode(probe, decode, prompt, request_id, params, **more)
-    if problem:
-        return problem, {"timed_out": answer.problem == "timeout"}
+    exchange = _pushed if pushes(probe.plan) else _pulled
+    first, answer, problem = exchange(probe, prefill, decode, prompt, **more)
+    if problem or not answer:
+        return problem, {"timed_out": bool(answer) and answer.problem == "timeout"} if answer else {}
     window, after = _settled(probe, before, both, answer.prompt_tokens)
     row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
     if answer.ttft is not None:
-        row["ttft_seconds"] = first.seconds + answer.ttft
+        row["ttft_seconds"] = first + answer.ttft
     row["external_kv_transfer"] = (
         window.engines[decode.engine.name].external if decode.engine.name in window.engines else None
     )
@@ -218,6 +221,55 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member, **more: Any) -> tup
     if not probe.same(answer, reference, prompt, prefill.engine):
         return other_text(answer, prefill.engine.name, reference), row
     return judge(probe.plan, window).problem, row
+
+
+Exchange = Tuple[
+    float, Optional[Answer], Optional[Problem]
+]  # seconds before decode was asked, its answer, what is wrong
+
+
+def _pulled(probe: Probe, prefill: Member, decode: Member, prompt: Any, **more: Any) -> Exchange:
+    """Request one token and KV from prefill, then the answer from decode with prefill's parameters."""
+    request_id, asked = new_nonce(), _parameters(probe, prefill)
+    if isinstance(asked, Problem):
+        return 0.0, None, asked
+    first, problem = _ask_prefill(probe, prefill, prompt, request_id, asked[0])
+    params = asked[1] or first.kv_transfer_params or {}
+    if problem or not params.get("do_remote_prefill"):
+        return 0.0, None, problem or Problem("prefill returned no kv_transfer_params", "no_kv_params")
+    return (first.seconds, *_ask_decode(probe, decode, prompt, request_id, params, **more))
+
+
+def _pushed(probe: Probe, prefill: Member, decode: Member, prompt: Any, **more: Any) -> Exchange:
+    """Request the answer from decode, which calls back with what prefill is asked with."""
+    request_id = new_nonce()
+    failed_first: list[Problem | None] = []
+    answered: list[tuple[Answer, Problem | None]] = []
+
+    def ask_prefill(params: dict[str, Any]) -> None:
+        failed_first.append(_ask_prefill(probe, prefill, prompt, request_id, params)[1])
+
+    try:
+        metaserver = Metaserver(decode.engine.url, ask_prefill)
+    except OSError as error:
+        return 0.0, None, Problem(f"nothing can listen for decode's call: {error.strerror or error}", "no_callback")
+    with metaserver:
+        params = {"do_remote_decode": False, "do_remote_prefill": True, "metaserver": metaserver.url}
+        # A thread that goes on: decode waits for ever for KV that nobody was asked for, and only the end of the connection stops it.
+        asking = threading.Thread(
+            target=lambda: answered.append(_ask_decode(probe, decode, prompt, request_id, params, **more)), daemon=True
+        )
+        asking.start()
+        end = time.monotonic() + min(CALLBACK, probe.limits.request)
+        while asking.is_alive() and not metaserver.called.wait(0.1) and time.monotonic() < end:
+            pass
+        if asking.is_alive() and not metaserver.called.is_set():
+            text = f"decode did not call back {metaserver.url.rpartition(metaserver.path)[0]} within {CALLBACK:.0f} s"
+            return 0.0, None, Problem(text, "no_callback")
+        asking.join()
+    if failed_first and failed_first[0]:
+        return 0.0, None, failed_first[0]
+    return (0.0, *answered[0])
 
 
 def _ask_prefill(

@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.verify import pairs
 from ansible_collections.ascend.inference.plugins.module_utils.verify.gate import join
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys, Limits
@@ -31,6 +32,38 @@ def test_a_new_engine_is_proven_with_every_peer(tmp_path, bootstrap):
         "prefill-1": ["decode-1"],
     }
     assert [step["step"] for step in report["steps"]] == ["engines", "alone", "pairs"]
+
+
+LAYERWISE = {"protocol": "layerwise"}
+
+
+@pytest.mark.parametrize("joining", ["decode-1", "prefill-1"])
+def test_engines_that_push_are_proven_without_a_proxy(tmp_path, joining):
+    peers = [name for name in ("prefill-0", "prefill-1", "decode-0", "decode-1") if name != joining]
+    with Cluster(tmp_path, prefill=2, decode=2, faults={"router-0": ["dead"]}) as cluster:
+        report = proof(cluster, [joining], peers, transfer=LAYERWISE)
+    assert report["verified"], report["summary"]
+    found = {(first, second) for first, row in report["pairs"].items() for second in row}
+    pairs = {(f"prefill-{first}", f"decode-{second}") for first in (0, 1) for second in (0, 1)}
+    assert found == {pair for pair in pairs if joining in pair}
+
+
+@pytest.mark.parametrize(
+    ("engine", "fault", "text"),
+    [
+        ("decode-1", "garbage_kv", "the answer is"),
+        ("decode-1", "recompute", "computed"),
+        ("decode-1", "no_callback", "decode did not call back http://127.0.0.1:"),
+        ("prefill-1", "fails_completions", "500"),
+    ],
+)
+def test_a_broken_engine_that_pushes_does_not_join(tmp_path, monkeypatch, engine, fault, text):
+    monkeypatch.setattr(pairs, "CALLBACK", 0.5)
+    names = ["prefill-0", "prefill-1", "decode-0", "decode-1"]
+    with Cluster(tmp_path, prefill=2, decode=2, faults={engine: [fault]}) as cluster:
+        report = proof(cluster, [engine], [name for name in names if name != engine], transfer=LAYERWISE)
+    assert not report["verified"]
+    assert text in " ".join(report["failures"]), report["failures"]
 
 
 def test_engines_that_do_not_run_are_no_peers(tmp_path):
