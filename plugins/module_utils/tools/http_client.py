@@ -73,7 +73,7 @@ def ask(
     rank: the data-parallel rank that must serve the request (vLLM 0.11.1 and later read the header), None for any.
     """
     started = time.monotonic()
-    body: list[bytes] = []
+    body = bytearray()
     events: list[tuple[float, str]] = []
     status = 0
     try:
@@ -104,7 +104,7 @@ def ask(
         connection.close()
     if bound.ended:
         error, detail = "timeout", f"no complete answer within {timeout:.0f} s"
-    text = b"".join(body).decode("utf-8", "replace")
+    text = body.decode("utf-8", "replace")
     return Reply(status, text, time.monotonic() - started, error, detail, tuple(events))
 
 
@@ -180,12 +180,12 @@ def _read(
     response: http.client.HTTPResponse,
     started: float,
     timeout: float,
-    body: list[bytes],
+    body: bytearray,
     events: list[tuple[float, str]] | None,
 ) -> None:
     """Fill body (and events) incrementally, so that partial data is kept after an abort."""
-    size, lines = 0, _Lines()
-    while size < BYTES_KEPT:
+    lines = _Lines()
+    while len(body) < BYTES_KEPT:
         # Not readline of chunks: it takes a body that ends between two of them for a whole one.
         read = response.read1 if response.chunked else response.read if events is None else response.readline
         piece = read(65536)
@@ -197,8 +197,7 @@ def _read(
             if response.length:  # http.client takes a body that ends before its Content-Length for a whole one
                 raise http.client.IncompleteRead(b"", response.length)
             return
-        size += len(piece)
-        body.append(piece)
+        body += piece  # no list of pieces: a peer may send chunks of one byte, and each of them would take 40
         if seconds > timeout:
             raise socket.timeout(f"still sending after {timeout:.0f} s")
     raise http.client.HTTPException(f"more than {BYTES_KEPT} bytes")
@@ -208,15 +207,15 @@ class _Lines:
     """The lines of a body that comes in pieces."""
 
     def __init__(self) -> None:
-        self.begun: list[bytes] = []
+        self.begun = bytearray()
 
     def ended_by(self, piece: bytes) -> list[bytes]:
         """The lines that a piece ends, without their ends; the end of the body is an empty piece."""
+        self.begun += piece
         if piece and b"\n" not in piece:
-            self.begun.append(piece)
             return []
-        *ended, last = b"".join([*self.begun, piece]).split(b"\n")
-        self.begun = [last] if piece else []
+        *ended, last = bytes(self.begun).split(b"\n")
+        self.begun = bytearray(last if piece else b"")
         return ended if piece else [last]
 
 

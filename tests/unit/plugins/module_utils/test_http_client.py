@@ -11,6 +11,7 @@ import socket
 import ssl
 import threading
 import time
+import tracemalloc
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.tools import http_client
@@ -101,6 +102,22 @@ def test_events_are_lines_and_not_chunks(peer):
     reply = ask(peer(b"\r\n".join(CHUNKS) + body), "/")
     assert (reply.error, reply.body) == ("", b"".join(sent).decode())
     assert [data for unused, data in reply.events] == ["one", "two", "three", "[DONE]"]
+
+
+@pytest.mark.parametrize("kind", [b"text/event-stream", b"application/json"])
+def test_small_chunks_take_no_more_memory_than_what_they_carry(peer, kind, monkeypatch):
+    """Each piece of a list takes 40 bytes and more, and a load has many exchanges at a time."""
+    monkeypatch.setattr(http_client, "BYTES_KEPT", 2**17)
+    head = b"\r\n".join(CHUNKS).replace(b"text/event-stream", kind)
+    target = peer(head + b"2\r\nxy\r\n" * 2**16)
+    tracemalloc.start()
+    try:
+        reply = ask(target, "/")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (reply.error, len(reply.body)) == ("cut", 2**17)
+    assert peak < 10 * 2**17
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "text/event-stream"])
