@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from ..files import tree
 from .kernel_settings import read, write
 
 MARK = "Written by ascend.inference"  # in each file but address sets of firewalld, which our policy names, and the firewall's record
@@ -37,7 +38,8 @@ class Files:
         """Write or remove the files."""
         for path in self.differing:
             if self.after[path]:
-                os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+                # Not os.makedirs: it makes the folders above with root's umask alone, so under some everybody could replace this one.
+                tree.make_shared(os.path.dirname(path), 0o755, -1, -1)
             write(path, self.after[path])
 
 

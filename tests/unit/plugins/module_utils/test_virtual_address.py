@@ -146,6 +146,18 @@ def test_another_user_can_run_the_script_where_root_keeps_others_out(host):
     assert kept(WANTED).changed
 
 
+@pytest.mark.parametrize("mask", [0, 0o002])
+def test_nobody_else_can_replace_what_root_trusts_whatever_the_umask_is(host, mask):
+    dummy, kept, folder = host
+    before = os.umask(mask)
+    try:
+        kept(WANTED).apply()
+    finally:
+        os.umask(before)
+    found = [folder / "etc", *(folder / "etc").rglob("*"), *(folder / "units").glob("*.service")]
+    assert len(found) == 5 and [str(path) for path in found if path.stat().st_mode & 0o022] == []
+
+
 def test_one_that_ends_is_reported_with_its_log(host):
     systemd, kept, dummy = host
     systemd.starts = False
