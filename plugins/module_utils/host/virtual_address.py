@@ -135,7 +135,7 @@ class Kept:
         self.enabled = os.path.lexists(os.path.join(units, "multi-user.target.wants", self.unit))
         # Without files of ours a unit of this name is somebody else's.
         self.ours = bool(wanted or self.files.proven)
-        self.active = self.ours and self.run(["systemctl", "is-active", "--quiet", self.unit])[0] == 0
+        self.active = self.ours and self._is_active()
         self.folders = (os.path.dirname(directory), directory)
         self.executable = all(_mode(path) & stat.S_IXOTH for path in (*self.folders, self.script))
 
@@ -199,18 +199,23 @@ class Kept:
             return
         if self.enabled or self.active or self.files.before[self.unit_file]:
             self.run(["systemctl", "disable", "--now", self.unit])
+            if self._is_active():  # disable refuses a unit whose file is gone, and stops nothing then
+                self._must(["systemctl", "stop", self.unit])
         self.files.apply()
         self._must(["systemctl", "daemon-reload"])
 
     def _runs(self):
         """Raise AddressProblem if keepalived ends at once, as with a configuration that it does not understand."""
         time.sleep(STARTS)
-        if self.run(["systemctl", "is-active", "--quiet", self.unit])[0]:
+        if not self._is_active():
             log = self.run(["journalctl", "--unit", self.unit, "--lines", "5", "--output", "cat"])[1]
             raise AddressProblem(
                 f"keepalived does not run ({self.unit}), so this host cannot have the virtual address. Its log ends with: "
                 f"{' | '.join(log.splitlines())}. Fix: correct what it says, then run the playbook again"
             )
+
+    def _is_active(self):
+        return self.run(["systemctl", "is-active", "--quiet", self.unit])[0] == 0
 
     def _must(self, argv):
         code, out, err = self.run(argv)

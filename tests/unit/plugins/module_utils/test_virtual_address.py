@@ -59,8 +59,12 @@ class Systemd:
         if argv[1] == "restart":
             self.active = self.starts
         if argv[1] == "disable":
+            if not os.path.exists(os.path.join(self.units, argv[-1])):  # as systemd 252 does, also with --now
+                return 1, "", f"Failed to disable unit: Unit file {argv[-1]} does not exist."
             self.active = False
             os.unlink(wants)
+        if argv[1] == "stop":
+            self.active = False
         return 0, "", ""
 
     def verbs(self):
@@ -177,6 +181,15 @@ def test_removal_leaves_nothing(host):
     assert not kept(None).changed and kept(None).diff() == []
     kept(None).apply()
     assert systemd.verbs() == []
+
+
+def test_removal_stops_one_whose_unit_file_is_gone(host):
+    """Without its files nobody would find it again, and the host would keep the address."""
+    systemd, kept, folder = host
+    kept(WANTED).apply()
+    (folder / "units" / "ascend-inference-address-demo.service").unlink()
+    kept(None).apply()
+    assert not systemd.active and list((folder / "etc" / "virtual-address").iterdir()) == []
 
 
 def test_a_unit_of_somebody_else_stays(host):
