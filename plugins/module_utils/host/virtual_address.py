@@ -17,6 +17,8 @@ from .own_files import Files, shown
 
 INTERFACE = "@INTERFACE@"  # in the planned configuration, for the interface with the host's address
 ROUTER_ID = re.compile(r"^\s*virtual_router_id\s+(\d+)\s*$", re.MULTILINE)
+# Linux allows all characters but / : and spaces (dev_valid_name), some of which units and keepalived read as more than a name.
+PLAIN_NAME = re.compile(r"\w[\w.@+-]*", re.ASCII)
 IPV4, IPV6 = "/proc/net/fib_trie", "/proc/net/if_inet6"
 STARTS = 1  # second in which keepalived ends if it does not understand its configuration
 
@@ -97,6 +99,11 @@ def interface_of(address, interfaces):
     wanted = ipaddress.ip_address(address)
     for name in sorted(interfaces or {}):
         if any(_same(each, wanted) for each in interfaces[name]["addresses"]):
+            if not PLAIN_NAME.fullmatch(name):
+                raise AddressProblem(
+                    f"the interface {name} with this host's address {address} has characters in its name that units or keepalived read as more than a "
+                    "name. Fix: rename it to letters, digits and . _ -"
+                )
             return name
     raise AddressProblem(
         f"no interface of this host has its address {address}, so the virtual address cannot be put beside it. Fix: set inference_address of this host "
@@ -158,9 +165,15 @@ class Kept:
         return self.files.diff() + ([shown(self.unit, *states)] if self.ours and states[0] != states[1] else [])
 
     def conflict(self):
-        """Why keepalived of another deployment of this host and this one would disturb each other; empty if they do not."""
+        """Why keepalived would disturb the host or another deployment of it, or the other way round; empty if it does not."""
         if not self.wanted:
             return ""
+        plain = self.wanted["address"].partition("/")[0]
+        if not any(f" {plain}/" in text for text in self.files.before.values()) and holds(plain):
+            return (
+                f"this host already has {plain}, not from this deployment. keepalived would remove it when it starts or ends, and with it connections to the "
+                "host. Fix: set inference_router.virtual_address to an unused address; if a keepalived of your own keeps it, stop that one first"
+            )
         own = ROUTER_ID.findall(self.wanted["configuration"])
         for path in sorted(glob.glob(os.path.join(self.directory, "*.conf"))):
             if path != self.configuration and ROUTER_ID.findall(read(path)) == own:

@@ -211,6 +211,16 @@ def test_two_deployments_of_a_host_need_numbers_of_their_own(host):
     assert kept(other, "other").conflict() == ""
 
 
+def test_an_address_that_the_host_has_without_it_is_refused(host):
+    """keepalived removes it at its start and its end, and the operator may be connected to it."""
+    systemd, kept, folder = host
+    own = {**WANTED, "address": "127.0.0.1/32"}
+    assert "this host already has 127.0.0.1" in kept(own).conflict() and "Fix: " in kept(own).conflict()
+    assert kept(WANTED).conflict() == "" and kept(None).conflict() == ""
+    kept(own).apply()
+    assert kept(own).conflict() == "" and kept({**own, "address": "127.0.0.1/8"}).conflict() == ""
+
+
 @pytest.mark.parametrize(
     ("address", "held"), [("10.0.0.100", True), ("10.0.0.7", False), ("10.0.0.255", False), ("10.0.0.10", False)]
 )
@@ -238,3 +248,9 @@ def test_the_interface_is_that_of_the_host_s_address():
         interface_of("10.0.0.2", found)
     with pytest.raises(AddressProblem):
         interface_of("10.0.0.1", None)
+
+
+@pytest.mark.parametrize("name", ["a{b", "a%h", "a$b", "a#b", "a!b", "-a", "a;b", 'a"b', "a\\b"])
+def test_a_name_that_a_unit_or_keepalived_reads_as_something_else_is_refused(name):
+    with pytest.raises(AddressProblem, match=r"(?s)10\.0\.0\.1.*Fix: "):
+        interface_of("10.0.0.1", {name: {"addresses": ["10.0.0.1"]}})
