@@ -39,9 +39,18 @@ def address(case: Case) -> t.Iterator[Finding]:
     if not given:
         return
     try:
-        found = ipaddress.ip_interface(given).ip
+        interface = ipaddress.ip_interface(given)
     except ValueError:
         yield Finding.at(PLACE, given, f"'{given}' is not an IP address")
+        return
+    found, network = interface.ip, interface.network
+    if network.num_addresses > 2 and found in (network.network_address, network.broadcast_address):
+        yield Finding.at(PLACE, given, f"{given} is the first or last address of its network, which no host can have")
+        return
+    if not network.prefixlen:
+        yield Finding.at(
+            PLACE, given, f"the prefix of {given} is that of the default route, which would replace the host's own one"
+        )
         return
     if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_link_local:
         yield Finding.at(PLACE, given, f"{given} is not an address that clients can reach on one of several hosts")
