@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..files.journal import WATCHDOG, Folder
+from ..tools import foreign_json
 from ..tools.foreign_json import number
 from .answer import numbers_of
 
@@ -149,7 +149,7 @@ def note(base: str, action: Mapping[str, Any]) -> None:
 def page_of(body: str) -> dict[str, Any]:
     """The page; {} if the answer is something else."""
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
+        found = foreign_json.loads(body)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

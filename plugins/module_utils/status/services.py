@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -66,8 +65,8 @@ def query(service, timeout=5.0, get=ask):
 
 def _json(text):
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = foreign_json.loads(text)
+    except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
 

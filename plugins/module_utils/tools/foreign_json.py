@@ -11,13 +11,23 @@ import math
 from . import foreign_file
 
 MOST = 64 * 2**20  # bytes of a file; the longest real one, an index of weights, has some 10 MiB
+DIGITS = 4300  # of a whole number: the limit of Python 3.7.14, 3.8.14, 3.9.14, 3.10.7 and later; earlier ones read 8 MiB of digits for minutes
 LARGEST = 1e15  # of a number; a larger one is none that a service counts, and may be more than a float can hold
 
 
+def _whole(digits):
+    if len(digits) > DIGITS:
+        raise ValueError(f"a number of more than {DIGITS} digits")
+    return int(digits)
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole)
+
+
 def loads(text):
-    """The value of a text; ValueError also for values that are nested deeper than Python can read."""
+    """The value of a text; ValueError also for values that are nested deeper, or numbers that are longer than Python can read."""
     try:
-        return json.loads(text)
+        return _DECODER.decode(text) if isinstance(text, str) else json.loads(text, parse_int=_whole)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 

@@ -10,6 +10,7 @@ import http.server
 import json
 import os
 import socket
+import sys
 import threading
 import time
 import types
@@ -274,6 +275,25 @@ def test_an_answer_that_is_nested_too_deeply_is_an_answer_that_is_no_json(monkey
     )
     with pytest.raises(MembersProblem):
         router._listed()
+
+
+def test_a_number_of_many_digits_takes_no_time():
+    """Reading one is quadratic: 8 MiB of digits take ten minutes on a Python without a limit of its own."""
+    if hasattr(sys, "set_int_max_str_digits"):
+        before = sys.get_int_max_str_digits()
+        sys.set_int_max_str_digits(0)
+    try:
+        digits = "1" * 20000
+        for text in (digits, f"-{digits}", f'{{"count": {digits}}}', f"[{digits}]".encode()):
+            with pytest.raises(ValueError):
+                foreign_json.loads(text)
+        assert (
+            foreign_json.loads("[-12, 3.5, 1e3, 123456789012345678901234567890]")[3] == 123456789012345678901234567890
+        )
+        assert services._json(f'{{"version": {digits}}}') == {} == watchdog.page_of(f'{{"at": {digits}}}')
+    finally:
+        if hasattr(sys, "set_int_max_str_digits"):
+            sys.set_int_max_str_digits(before)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", model_config.INDEX])
