@@ -126,15 +126,23 @@ def frontend(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "VIRTUAL-BIND",
-    "Remove inference_router.balancer_bind: each balancer listens on the address of its host and on the virtual one. Or set it to 0.0.0.0 or ::.",
+    "Remove inference_router.balancer_bind: each balancer listens on the address of its host and on the virtual one. Or set it to 0.0.0.0, or to :: "
+    "for addresses of IPv6.",
     "bind(2): only an address of the host can be bound",
 )
 def bind(case: Case) -> t.Iterator[Finding]:
-    """The balancers of two hosts are to listen on one address.
+    """The balancers of two hosts are to listen on one address, or on none of the virtual address's family.
 
-    One of them ends at its start.
+    One of them ends at its start, or no client is answered at the virtual address.
     """
     settings = case.context.description.router
-    if settings.virtual_address and settings.balancer_bind and not every_address(settings.balancer_bind):
+    if not settings.virtual_address or not settings.balancer_bind:
+        return
+    place, problem = "inference_router.balancer_bind", ""
+    virtual, bound = _address(plain_address(settings.virtual_address)), _address(settings.balancer_bind)
+    if not every_address(settings.balancer_bind):
         problem = f"the balancers of two hosts cannot both listen on {settings.balancer_bind}"
-        yield Finding.at("inference_router.balancer_bind", settings.balancer_bind, problem)
+    elif virtual and bound and virtual.version > bound.version:  # "::" includes the addresses of IPv4
+        problem = f"the balancers listen on {settings.balancer_bind}, which does not include {settings.virtual_address}"
+    if problem:
+        yield Finding.at(place, settings.balancer_bind, problem)

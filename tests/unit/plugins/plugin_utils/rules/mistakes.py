@@ -642,6 +642,17 @@ MISTAKES: tuple[Mistake, ...] = (
     M("VIRTUAL-RUNTIME", "pooled", {**VIRTUAL, **TWO, "inference_runtime": "supervisor"}),
     M("VIRTUAL-FRONTEND", "p2p", {**VIRTUAL, **TWO, f"{ROUTER}.frontend": "nginx", **KNOWN, **CERTIFIED}),
     M("VIRTUAL-BIND", "p2p", {f"{ROUTER}.balancer_bind": "10.1.0.1", **VIRTUAL, **TWO}),
+    M(
+        "VIRTUAL-BIND",
+        "p2p",
+        {
+            f"{ROUTER}.balancer_bind": "0.0.0.0",
+            f"{ROUTER}.virtual_address": "fd00::100",
+            **TWO,
+            **{f"node{number}.inference_address": f"fd00::{number}" for number in (1, 2, 3, 4)},
+        },
+        also=("BALANCER-OPEN", "ADDRESS-IPV6"),
+    ),
     W(
         "ROUTER-BALANCE",
         "p2p",
