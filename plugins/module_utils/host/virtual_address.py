@@ -74,6 +74,11 @@ class AddressProblem(Exception):
     """The address cannot be kept here; the text says what is wrong, why it matters and how to fix it."""
 
 
+def unit_name(deployment):
+    """The unit that keeps the address of a deployment, without .service; its folder below /run has the same name."""
+    return f"ascend-inference-address-{deployment}"
+
+
 def holds(address, ipv4=IPV4, ipv6=IPV6):
     """Whether this host has an address on one of its interfaces; None if the kernel does not say. Needs no rights and no program."""
     wanted = ipaddress.ip_address(address)
@@ -126,7 +131,7 @@ class Kept:
 
     def __init__(self, run, deployment, wanted, directory, units):
         self.run, self.wanted, self.deployment, self.directory = run, wanted, deployment, directory
-        name = f"ascend-inference-address-{deployment}"
+        name = unit_name(deployment)
         self.unit = f"{name}.service"
         self.configuration = os.path.join(directory, f"{deployment}.conf")
         self.script = os.path.join(directory, f"{deployment}.sh")

@@ -10,6 +10,7 @@ import json
 import os
 
 from ..files import tree
+from ..host.virtual_address import unit_name
 from ..tools.engine_kinds import ENGINE_KINDS
 
 PLAN = "plan.json"
@@ -24,7 +25,8 @@ def status_plan(plan, host):
     health check, base (URL of /metrics and /version; "" without), log, version (expected from /version), environment (of an engine on a
     host; "" in a container), links (path of the record of the watch of its links, if it has one) and, by kind, the planned values of its
     counters: ``transfers`` for decode, ``clients`` and ``elected`` (whether it may be a standby) for the master, ``engines`` for a router,
-    and ``balancer`` ({socket, backend}) for the balancer, with ``virtual_address`` if its host may have it.
+    and ``balancer`` ({socket, backend}) for the balancer, with ``virtual_address`` and ``keeper`` (the unit that keeps it, without
+    .service) if its host may have one.
     """
     services = [_service(plan, service) for service in plan["services"] if service["host"] == host]
     shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "runtime_settings", "digest")}
@@ -70,6 +72,7 @@ def _service(plan, service):
         found["balancer"] = {key: section[key] for key in ("socket", "backend")}
     if kind == "balancer" and plan.get("virtual_address"):
         found["virtual_address"] = plan["virtual_address"]["address"]
+        found["keeper"] = unit_name(plan["deployment"])
     if kind == "router":
         found["engines"] = [len(verify.get(role, [])) for role in ("prefill", "decode")]
     return found

@@ -116,6 +116,7 @@ def findings_of(service, state, response, row, digests, now):
         *_unknown(service, response, row["kv"]),
         *_counters(service, response, row),
         *routers.findings(row["kv"]),
+        *virtual_address.findings(service, row["kv"]),
         *_links(service, state, now),
     ]
 

@@ -14,7 +14,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.host.virtual_addr
     holds,
     interface_of,
 )
-from ansible_collections.ascend.inference.plugins.module_utils.status.virtual_address import state_of
+from ansible_collections.ascend.inference.plugins.module_utils.status.virtual_address import findings, state_of
 
 WANTED = {
     "configuration": "# Written by ascend.inference\n    interface @INTERFACE@\n    virtual_router_id 51\n",
@@ -239,6 +239,19 @@ def test_unknown_is_not_no(tmp_path):
     assert holds("10.0.0.1", ipv4=str(tmp_path / "missing")) is None
     assert state_of({"virtual_address": "127.0.0.1"}) == {"virtual_address": "127.0.0.1", "has_address": True}
     assert state_of({}) == {}
+
+
+def test_a_host_says_whether_it_could_get_the_address(tmp_path):
+    """keepalived's folder is systemd's, which removes it when keepalived ends for whatever reason."""
+    service = {"virtual_address": "10.9.9.9", "keeper": "ascend-inference-address-demo"}
+    assert state_of(service, str(tmp_path))["kept"] is False
+    text = "".join(findings(service, state_of(service, str(tmp_path))))
+    assert "keepalived does not run" in text and "Fix: " in text and "-u ascend-inference-address-demo" in text
+    (tmp_path / "ascend-inference-address-demo").mkdir()
+    (tmp_path / "ascend-inference-address-demo" / "keepalived.pid").touch()
+    assert state_of(service, str(tmp_path))["kept"] is True
+    assert list(findings(service, state_of(service, str(tmp_path)))) == []
+    assert list(findings({}, {})) == []
 
 
 def test_the_interface_is_that_of_the_host_s_address():

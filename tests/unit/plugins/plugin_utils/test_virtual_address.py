@@ -100,6 +100,8 @@ def test_each_host_gets_what_concerns_it():
         if each["kind"] == "balancer"
     ]
     assert asked == [("balancer.sock", ADDRESS)] * 2 + [("balancer-1.sock", ADDRESS)] * 2
+    keepers = {each.get("keeper") for host in by_host for each in status_plan(found, host)["services"]}
+    assert keepers == {None, "ascend-inference-address-inference"}
 
 
 def test_both_have_the_same_priority_and_lose_more_than_nothing_of_it():
