@@ -54,9 +54,9 @@ def why_members_not(change: Change) -> str:
 def why_entry_not(change: Change, name: str) -> str:
     """Why a changed router, balancer or frontend restarts at once, with the others."""
     entry, before, after = entry_urls(change.plan, change.deployed)
-    if name == entry:
-        return pauses.READDRESSED.format(before=before, after=after)
     routers, balanced = change.named("router"), change.named("balancer")
+    if name == entry or {name, entry} <= balanced:  # all balancers of a virtual address are one entry
+        return pauses.READDRESSED.format(before=before, after=after)
     if name in balanced and len(balanced) > 1:
         return pauses.TOGETHER
     if name not in routers or len(routers) < 2:

@@ -17,7 +17,7 @@ import typing as t
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
 from . import pauses, rolls, stops
-from .before import Key, Plan, instances_of, lost_address, moved_entry, removed_entry
+from .before import Key, Plan, entry_urls, instances_of, lost_address, moved_entry, removed_entry
 from .change import Change, Pending
 from .pauses import Result
 
@@ -115,7 +115,7 @@ def _while_serving(result: Result, change: Change, rest: Rest) -> None:
     if removed and removed not in rest.gone:  # else the one that gets its port stops it first
         pauses.remove_entry(result, change, removed, runs)
     lost = lost_address(change.plan, change.deployed)
-    if lost:
+    if lost and entry_urls(change.plan, change.deployed)[0] not in rest.entries:  # else its restart says so
         pauses.lose_address(result, change, lost)
     mixed = _mixed(change, rest)
     if not (rest.due or rest.entries or mixed):

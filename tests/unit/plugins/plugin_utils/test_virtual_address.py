@@ -172,9 +172,12 @@ def test_clients_that_lose_the_address_are_announced(allowed):
     before, after = plan(), plan(virtual_address="10.1.0.101")
     pending = {"node1": {"down": [], "outdated": ["balancer"]}, "node2": {"down": [], "outdated": ["balancer-1"]}}
     found = steps(pending, after, before, allowed, early=True)
-    assert found["pauses"] == {pauses.TOGETHER: ["balancer", "balancer-1"]}
-    texts = " ".join(found["notes"] if allowed else found["refusals"])
-    assert f"virtual address {ADDRESS}" in texts and ("Pause" in texts) == allowed
+    reason = pauses.READDRESSED.format(before=f"http://{ADDRESS}:8001", after="http://10.1.0.101:8001")
+    assert found["pauses"] == {reason: ["balancer", "balancer-1"]}
+    texts = found["notes"] if allowed else found["refusals"]
+    assert [reason in text and ("Pause" in text) == allowed for text in texts] == [True]  # once
+    unchanged = steps({"node1": {"down": [], "outdated": []}}, after, before, allowed, early=True)
+    assert f"virtual address {ADDRESS}" in "".join(unchanged["notes"] if allowed else unchanged["refusals"])
     same = steps(pending, before, before, allowed, early=True)
     assert "virtual address" not in " ".join([*same["notes"], *same["refusals"]])
 
