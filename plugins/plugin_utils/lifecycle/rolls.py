@@ -42,7 +42,7 @@ def why_members_not(change: Change) -> str:
         return ""
     # Each restarts for that, with the engines as planned: one that runs with another address would be lost.
     routers, balanced = change.named("router"), change.named("balancer")
-    if not balanced or balanced & change.down:
+    if balanced <= change.down:
         return pauses.UNBALANCED
     if len(routers if change.starts_first else routers - change.down) < 2:
         return pauses.LAST
@@ -61,7 +61,7 @@ def why_entry_not(change: Change, name: str) -> str:
         return pauses.TOGETHER
     if name not in routers or len(routers) < 2:
         return pauses.SINGLE
-    if not balanced or balanced & change.down:
+    if balanced <= change.down:
         return pauses.UNBALANCED
     if change.keys_change:
         return pauses.KEYS
@@ -74,7 +74,7 @@ def routers_one_by_one(change: Change, outdated: t.Collection[str], gone: set[st
     ``gone``: services that do not run, or stop first.
     """
     routers, balanced = change.named("router"), change.named("balancer")
-    if len(routers) < 2 or not balanced or balanced & gone or change.keys_change or change.incompatible:
+    if len(routers) < 2 or balanced <= gone or change.keys_change or change.incompatible:
         return []
     if not change.starts_first and len(routers - change.down) < 2:
         return []  # the balancer would not drain the last one that runs

@@ -13,7 +13,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.status.plan impor
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.distribution import names
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves, pauses
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before import moved_entry
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import restart_steps, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import part_of, parts
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import record_of
@@ -180,6 +180,14 @@ def test_clients_that_lose_the_address_are_announced(allowed):
     assert f"virtual address {ADDRESS}" in "".join(unchanged["notes"] if allowed else unchanged["refusals"])
     same = steps(pending, before, before, allowed, early=True)
     assert "virtual address" not in " ".join([*same["notes"], *same["refusals"]])
+
+
+@pytest.mark.parametrize("down", ["balancer", "balancer-1"])
+def test_a_router_restarts_without_a_pause_behind_the_other_balancer(down):
+    found = restart_steps(["router"], [down], plan())
+    assert ([step["routers"] for step in found["roll"]], found["refusals"]) == ([["router"]], [])
+    both = restart_steps(["router"], ["balancer", "balancer-1"], plan())
+    assert not both["roll"]
 
 
 def test_the_difference_names_the_address():
