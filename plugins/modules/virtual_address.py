@@ -126,7 +126,13 @@ def wanted_of(module):
         )
     if os.geteuid():
         raise AddressProblem("only root can put an address on an interface. Fix: connect as root, or set become: true")
-    interface = params["interface"] or interface_of(params["own"], interfaces()[0])
+    found = interfaces()[0]
+    interface = params["interface"] or interface_of(params["own"], found)
+    if found is not None and interface not in found:
+        raise AddressProblem(
+            f"this host has no interface {interface}, so it could never have the virtual address. Fix: set inference_router.virtual_interface to an "
+            "interface that both hosts of the balancers have, or remove it"
+        )
     return {
         **{key: params[key] for key in ("configuration", "script", "address", "program")},
         "interface": interface,

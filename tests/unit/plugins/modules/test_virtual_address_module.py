@@ -19,6 +19,8 @@ GIVEN = {
     "script": "#!/bin/bash\n# Written by ascend.inference\n",
 }
 
+INTERFACES = {"eth7": {"addresses": ["10.0.0.1"]}, "bond0": {"addresses": []}}
+
 
 @pytest.fixture
 def call(run_module, monkeypatch, tmp_path):
@@ -28,7 +30,7 @@ def call(run_module, monkeypatch, tmp_path):
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     monkeypatch.setattr(virtual_address, "SYSTEMD", str(tmp_path))
     monkeypatch.setattr(virtual_address, "run", Systemd(str(tmp_path / "units")))
-    monkeypatch.setattr(virtual_address, "interfaces", lambda: ({"eth7": {"addresses": ["10.0.0.1"]}}, []))
+    monkeypatch.setattr(virtual_address, "interfaces", lambda: (INTERFACES, []))
     monkeypatch.setattr(virtual_address.os, "geteuid", lambda: 0)
     monkeypatch.setattr(virtual_address.AnsibleModule, "get_bin_path", lambda _self, name, **_more: "/sbin/" + name)
     places = {
@@ -69,6 +71,7 @@ def test_a_missing_program_is_named(call):
 
 def test_what_cannot_have_it_is_refused(call, monkeypatch):
     assert "no interface of this host" in call(own="10.0.0.2")["msg"]
+    assert "no interface bond1" in call(interface="bond1")["msg"]
     assert call(own="10.0.0.2", interface="bond0")["interface"] == "bond0"
     assert "same virtual_router_id" in call(deployment="other")["msg"]
     monkeypatch.setattr(virtual_address.os, "geteuid", lambda: 1000)
