@@ -217,8 +217,13 @@ class Kept:
             return
         if self.enabled or self.active or self.files.before[self.unit_file]:
             self.run(["systemctl", "disable", "--now", self.unit])
-            if self._is_active():  # disable refuses a unit whose file is gone, and stops nothing then
-                self._must(["systemctl", "stop", self.unit])
+        if self._is_active():  # a unit without its file is not disabled, and so not stopped
+            self.run(["systemctl", "stop", self.unit])
+            if self._is_active():
+                raise AddressProblem(
+                    f"keepalived still runs ({self.unit}), so this host may keep the virtual address. Nothing was removed. Fix: run as root (become: "
+                    f"true), or end it: systemctl kill {self.unit}"
+                )
         self.files.apply()
         self._must(["systemctl", "daemon-reload"])
 

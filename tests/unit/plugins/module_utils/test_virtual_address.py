@@ -45,6 +45,7 @@ class Systemd:
 
     def __init__(self, units, starts=True):
         self.units, self.starts, self.active, self.calls = units, starts, False, []
+        self.stops = True
 
     def __call__(self, argv):
         self.calls.append(argv[1:])
@@ -64,7 +65,7 @@ class Systemd:
             self.active = False
             os.unlink(wants)
         if argv[1] == "stop":
-            self.active = False
+            self.active = not self.stops
         return 0, "", ""
 
     def verbs(self):
@@ -190,6 +191,20 @@ def test_removal_stops_one_whose_unit_file_is_gone(host):
     (folder / "units" / "ascend-inference-address-demo.service").unlink()
     kept(None).apply()
     assert not systemd.active and list((folder / "etc" / "virtual-address").iterdir()) == []
+
+
+def test_keepalived_ends_also_without_the_file_of_its_unit(host):
+    """systemd does not disable such a unit, and so does not stop it; it would keep the address without its files."""
+    systemd, kept, folder = host
+    kept(WANTED).apply()
+    for place in ("multi-user.target.wants", "."):
+        (folder / "units" / place / "ascend-inference-address-demo.service").unlink()
+    systemd.stops = False
+    with pytest.raises(AddressProblem, match=r"still runs.*Fix: "):
+        kept(None).apply()
+    systemd.stops = True
+    kept(None).apply()
+    assert not systemd.active and not kept(None).changed
 
 
 def test_a_unit_of_somebody_else_stays(host):
