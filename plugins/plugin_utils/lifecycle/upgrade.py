@@ -35,6 +35,10 @@ UNVERIFIED = (
     "work, run rollback. When a pause is acceptable, run again with -e inference_upgrade_mode=all, which stops every service."
 )
 NOTHING = "Nothing changes: the services have the settings of this plan. Those that do not run start, and the deployment is verified."
+BALANCER_DOWN = (
+    "{names}: does not run, and a change half by half moves the requests at each balancer. Nothing was changed. Fix: start it, by the playbook restart "
+    "with inference_services: [{names}], or see its log; then run upgrade again."
+)
 EMPTIED = "{name} restarts at once: engines mount their memory again by themselves; what the store has is lost, and prompts are computed again."
 UNREACHED = "a host is unreachable"
 OTHER_VERSION = "another version of this collection wrote the plan that runs"
@@ -170,12 +174,22 @@ def mode(
         return {"mode": "", "text": "", "refusals": [refusal], "rounds": []}
     chosen = asked or ("rolling" if not reasons else "all" if halves else "set")
     goes_by_halves = chosen == "set"
+    silent = _balancers_down(plan, seen) if goes_by_halves else []
+    if silent:
+        return {"mode": "", "text": "", "refusals": [BALANCER_DOWN.format(names=", ".join(silent))], "rounds": []}
     return {
         "mode": chosen,
         "text": cost_of_rounds(plan, planned) if goes_by_halves else cost(chosen, plan, running, reasons, halves, runs),
         "refusals": [],
         "rounds": planned if goes_by_halves else [],
     }
+
+
+def _balancers_down(plan: Plan, seen: t.Mapping[str, t.Any] | None) -> list[str]:
+    """Those of several balancers that do not run. The change would fail where it takes a half out of each, and so would its way back."""
+    balancers = [service["name"] for service in plan["services"] if service["kind"] == "balancer"]
+    down = {name for found in (seen or {}).get("old", {}).values() for name in found.get("down") or ()}
+    return [name for name in balancers if name in down] if len(balancers) > 1 else []
 
 
 def _may_return(unverified: Plan, previous: Plan) -> bool:

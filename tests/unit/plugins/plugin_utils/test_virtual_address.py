@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.filter.address_hosts import address_hosts
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import status_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.distribution import names
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves, pauses
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves, pauses, upgrade
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before import moved_entry
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import restart_steps, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import part_of, parts
@@ -188,6 +188,16 @@ def test_a_router_restarts_without_a_pause_behind_the_other_balancer(down):
     assert ([step["routers"] for step in found["roll"]], found["refusals"]) == ([["router"]], [])
     both = restart_steps(["router"], ["balancer", "balancer-1"], plan())
     assert not both["roll"]
+
+
+def test_a_balancer_that_is_down_is_started_before_an_upgrade_half_by_half():
+    found = plan(instances=2)
+    hosts = {host: {"down": ["balancer-1"] if host == "node2" else []} for host in ("node1", "node2")}
+    assert upgrade._balancers_down(found, {"old": hosts}) == ["balancer-1"]
+    assert (
+        upgrade._balancers_down(found, {"old": {"node1": {"down": []}}}) == upgrade._balancers_down(found, None) == []
+    )
+    assert "inference_services: [balancer-1]" in upgrade.BALANCER_DOWN.format(names="balancer-1")
 
 
 def test_the_difference_names_the_address():
