@@ -148,7 +148,7 @@ def main():
         result = {"interface": wanted["interface"] if wanted else "", "missing": ""}
         if wanted and not os.path.exists(params["program"]):
             if module.check_mode:  # it would have been installed
-                module.exit_json(changed=True, **dict(result, missing=params["program"]))
+                module.exit_json(changed=True, interface=result["interface"], missing=params["program"])
             raise AddressProblem(
                 f"{params['program']} is missing. Fix: run prepare or site, which installs the package"
             )

@@ -73,9 +73,9 @@ class Load:
             "answered": len(good),
             "failed": sorted({request.problem for request in self.requests if request.problem not in ("", "empty")}),
             "failures": sum(request.problem not in ("", "empty") for request in self.requests),
-            "joined": self.joined,
             "empty": sum(request.problem == "empty" for request in self.requests),
             "wrong": sum(request.text != expected(self.prompt(request), self.service.tokens) for request in good),
+            "joined": self.joined,
             "gap": round(max((later - earlier for earlier, later in zip(ends, ends[1:])), default=0.0), 1),
             "first_p99": quantile(sorted(request.first for request in good), 0.99) or 0.0,
         }

@@ -45,6 +45,10 @@ def _gigabytes(number: int) -> str:
     return f"{number}GB"
 
 
+def _virtual(number: int) -> str:
+    return f"10.1.0.100/{number}"
+
+
 def _folder(number: int) -> str:
     return "/tmp/" + number * "x"
 
@@ -68,6 +72,8 @@ EDGES = (
     Edge(
         "PP-PCP", "p2p", PREFILL_CONTEXT, 1, 2, more={f"{P}.pipeline_parallel_size": 2, f"{P}.tensor_parallel_size": 2}
     ),
+    # 10.1.0.100 is the network of 4 addresses that it is in, and an address of the one of 2
+    Edge("VIRTUAL-ADDRESS", "p2p", f"{ROUTER}.virtual_address", 31, 30, text=_virtual, more=TWO),
     # ports: the first and the last of a range
     Edge("PORT-RANGE", "p2p", f"{D}.ports.kv", 65504, 65505),  # 32 workers
     Edge("PORT-PRIVILEGED", "p2p", f"{ROUTER}.port", 1024, 1023),
@@ -167,4 +173,5 @@ WITHOUT = {
     "MOUNT-FORM": "of sets",
     "POOL-UNSERVED": "of sets",
     "ROUTER-POOLS": "of sets",
+    "VIRTUAL-BIND": "of versions of IP",
 }
