@@ -26,15 +26,18 @@ MOMENT = re.compile(r"\bcompare-\d{8}-\d{6}\b")  # a folder of compare
 
 
 def case_text(name: str, calls: list[Record], paths: t.Mapping[str, str]) -> str:
-    """The text of one case. ``paths`` are texts of this machine, and what stands for them."""
+    """The text of one case: what happens. ``paths`` are texts of this machine, and what stands for them.
+
+    Plays without hosts and skipped tasks are left out; test_rehearsal.py asks of each condition that it is false in a case.
+    """
     lines = [f"=== {name}"]
     stable: list[Record] = json.loads(_stable(json.dumps(calls), paths))
     for _task, group in itertools.groupby(stable, key=lambda call: (call["task"], call["path"])):
         by_text: dict[str, list[str]] = {}
         for call in group:
             if "play" in call:
-                lines.append(_play(call))
-            else:
+                lines += [_play(call)] if call["hosts"] else []
+            elif call["status"] != "skipped":
                 by_text.setdefault("\n".join(_lines(call)), []).append(call["host"])
         for text, hosts in by_text.items():
             lines.append(text if hosts == [name.split("/")[1]] else f"{','.join(hosts)}: {text}")
@@ -52,7 +55,7 @@ def _play(call: Record) -> str:
     written = {"gather_facts": True, **call["keywords"]}
     keywords = ", ".join(f"{name}={value}" for name, value in sorted(written.items()) if (name, value) != USUAL)
     hosts = " | ".join(" ".join(batch) for batch in call["hosts"])
-    return f"--- {call['play']}{f' ({keywords})' if keywords else ''}: {hosts or 'no host'}"
+    return f"--- {call['play']}{f' ({keywords})' if keywords else ''}: {hosts}"
 
 
 def _lines(call: Record) -> t.Iterator[str]:
