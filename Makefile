@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers releases bench mutation env clean
+.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers releases bench mutation near renew env clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -73,6 +73,12 @@ parsers: ## pass the commands of the first-class releases to the parsers of thes
 
 test-parsers: ## the same for every release (long)
 	@bash .ci/parts/script.sh parsers --releases all $(ARGS)
+
+near: ## print the unit tests that are nearest to a file: FILE=plugins/plugin_utils/plan/ports.py
+	@$(PYTHON) tests/mutation/near_tests.py $(FILE)
+
+renew: ## write all records and generated pages again; ARGS="plans pages" leaves out rehearsals (minutes)
+	@bash .ci/parts/renew.sh $(ARGS)
 
 releases: ## compare the release matrix with the sources on the package index; ARGS="--write" adds rows, "--releases all" reads all
 	@bash .ci/parts/script.sh releases $(ARGS)

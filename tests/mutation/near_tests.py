@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which unit tests can notice a change of a file: by the graph of imports, those with most rare words in common first.
 
+    python3 tests/mutation/near_tests.py FILE...    prints the nearest ones, the nearest first: `make near FILE=...`
+
 A map by coverage would be narrower, but takes longer to make than a sample of mutants takes to try.
 """
 
@@ -13,6 +15,7 @@ import collections
 import math
 import pathlib
 import re
+import sys
 
 PREFIX = "ansible_collections.ascend.inference."
 # Other processes, which do not see what is changed here, and tests of the text of the sources.
@@ -20,30 +23,16 @@ LEFT_OUT = ("simulator", "rehearsal", "docs", "releases", "test_house_rules.py",
 FARTHEST = 9  # imports between a test and the file
 NEAR = 6  # test files that are tried first
 # Digests of many results, which most changes below a folder change; by the folder, without those below another one.
-FACTS = "tests/unit/plugins/plugin_utils/test_tables_of_facts.py"
 WHOLE = {
     "/plan/": (
-        FACTS,
         "tests/unit/inventories/test_layouts.py",
         "tests/unit/inventories/test_plans.py",
         "tests/unit/inventories/test_neighbours.py",
     ),
-    "/description/": (
-        FACTS,
-        "tests/unit/inventories/test_neighbours.py",
-    ),
-    "/lifecycle/": (
-        FACTS,
-        "tests/unit/inventories/test_neighbours.py",
-    ),
-    "/rules/": (
-        FACTS,
-        "tests/unit/plugins/plugin_utils/rules/test_whole_findings.py",
-    ),
-    "/verify/": (
-        FACTS,
-        "tests/unit/plugins/module_utils/test_replayed_evidence.py",
-    ),
+    "/description/": ("tests/unit/inventories/test_neighbours.py",),
+    "/lifecycle/": ("tests/unit/inventories/test_neighbours.py",),
+    "/rules/": ("tests/unit/plugins/plugin_utils/rules/test_whole_findings.py",),
+    "/verify/": ("tests/unit/plugins/module_utils/test_replayed_evidence.py",),
 }
 
 PAGES = {  # tests of generated pages and of documentation, by folder of their sources
@@ -196,3 +185,31 @@ def _modules(tree: ast.AST, name: str) -> set[str]:
             names = [module, *(f"{module}.{item.name}" for item in node.names)]
         found |= {item[len(PREFIX) :] for item in names if item.startswith(PREFIX)}
     return found
+
+
+def rehearsed(root: pathlib.Path, name: str) -> list[str]:
+    """The files of rehearsed cases in whose records tasks of a YAML file run, those with most of its tasks first."""
+    tasks = set(re.findall(r"^ *- name: (.+)$", (root / name).read_text(encoding="utf-8"), re.MULTILINE))
+    folder = root / "tests" / "unit" / "rehearsal"
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted((folder / "records").glob("*.txt"))}
+    count = {stem: sum(task in text for task in tasks) for stem, text in texts.items()}
+    order = sorted((stem for stem in count if count[stem]), key=lambda stem: -count[stem])
+    return [f"tests/unit/rehearsal/cases/{stem}.yml" for stem in order]
+
+
+def main(paths: list[str]) -> None:
+    """Print the tests of each file; `path` as typed in any folder of the checkout."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    graph = Graph(root) if any(path.endswith(".py") for path in paths) else None
+    for path in paths:
+        given = pathlib.Path(path).resolve()
+        if not given.is_relative_to(root) or not given.is_file():
+            raise SystemExit(f"{path} is no file of this checkout")
+        name = str(given.relative_to(root))
+        lists = graph.of(name) if graph and path.endswith(".py") else [rehearsed(root, name)]
+        found = dict.fromkeys(test for names in lists[:3] for test in names[:NEAR])
+        print("\n".join(found) or f"no unit test reaches {name}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or sys.exit("which file? make near FILE=plugins/plugin_utils/plan/ports.py"))
