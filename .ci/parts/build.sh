@@ -15,7 +15,7 @@ mkdir -p "$out"
 say "ansible-galaxy collection build"
 ansible-galaxy collection build "$copy" --output-path "$out"
 tarball=$(echo "$out"/ascend-inference-*.tar.gz)
-unwanted=$(tar -tzf "$tarball" | grep -E '^(\./)?\.[^/]|__pycache__|\.pyc$|^(\./)?molecule/' || true)
+unwanted=$(tar -tzf "$tarball" | grep -E '^(\./)?\.[^/]|__pycache__|\.pyc$|^(\./)?(molecule|tests)/' || true)
 [ -z "$unwanted" ] || { printf 'These files do not belong in the collection (build_ignore in galaxy.yml):\n%s\n' "$unwanted" >&2; exit 1; }
 
 say "galaxy-importer"
