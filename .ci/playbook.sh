@@ -19,7 +19,6 @@ import json
 import sys
 
 report = json.load(open(sys.argv[1]))
-print("\n".join(["", *report["summary"]]))
 if report["verified"]:
     print(f"\nSend a request:\n\n    {report['request']}\n")
 END
