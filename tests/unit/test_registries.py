@@ -170,7 +170,7 @@ def test_a_misspelt_variable_of_a_call_is_seen():
 
 def test_the_guide_of_the_software_names_each_role_that_prepare_calls():
     page = (ROOT / "docs" / "docsite" / "rst" / "guide_software.rst").read_text(encoding="utf-8")
-    plays = yaml.safe_load((ROOT / "playbooks" / "prepare.yml").read_text(encoding="utf-8"))
+    plays = yaml.safe_load((ROOT / "playbooks" / "shared" / "prepare_body.yml").read_text(encoding="utf-8"))
     roles = {role for role, _variables in calls(plays)} - {"service"}  # installs nothing
     assert len(roles) > 5
     assert sorted(role for role in roles if not re.search(rf"``{role}[_`]", page)) == []
