@@ -11,7 +11,8 @@ import uuid
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem
-from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker, creation
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker_create import creation
 from ansible_collections.ascend.inference.plugins.modules.service_state import registered
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states

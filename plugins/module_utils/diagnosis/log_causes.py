@@ -362,6 +362,15 @@ CAUSES = (
         "Run check, which looks at links and pings NPUs; then read the log of the other ranks.",
     ),
     Cause(
+        "LOG-HCCL-ACCOUNT",
+        r"(?:HCCL|hccl|Hccl).*\berror code:? ?(?:is )?19\b|\bra init failed, return\[19\]",
+        "HCCL could not start the network process of its NPU",
+        "Without an entry of the process's user in /etc/passwd of its container this fails for engines on several NPUs; the variables USER and HOME "
+        "do not replace it. An NPU that another process uses, and one without /etc/hccn.conf, fail in the same way.",
+        "Run site, which mounts a passwd file with the user; remove own mounts over /etc/passwd from inference_container. Then look for another "
+        "process with npu-smi info, and run check.",
+    ),
+    Cause(
         "LOG-HCCL",
         r"(?:HCCL|hccl).*error code is 6\b|error code:? ?(?:is )?6\b.*(?:HCCL|hccl)|HcclCommInitRootInfo\w*.*failed",
         "HCCL could not be initialised",

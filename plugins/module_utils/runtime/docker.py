@@ -10,18 +10,15 @@ Settings: ``deployment``, the label of all its containers; ``records``, the depl
 from __future__ import annotations
 
 import datetime
-import grp
-import hashlib
 import json
-import pwd
 import re
 
-from ..tools.driver_group import driver_group
 from ..tools.image_name import loaded_name
+from . import accounts
 from .base import Runtime, RuntimeProblem, state, stop_time
+from .docker_create import LABEL, creation, fingerprint, host_user
 from .image_record import ImageRecord
 
-LABEL = "ascend.inference."
 SPEC = LABEL + "container"  # the label with the digest of the command that created the container
 MISSING = re.compile(
     r"(?i)no such (?:image|object)|image not known"
@@ -76,7 +73,24 @@ class Docker(Runtime):
             if self.settings.get("pull") == "always":
                 for image in sorted({service["container"]["image"] for service in services}):
                     self._docker("pull", "--quiet", image, timeout=3600)
+            self._write_accounts(services)
         return bool(gone), [], old
+
+    def _write_accounts(self, services):
+        """The files with the user of containers; a missing image is pulled for them, if it may be."""
+        wanted = any((service["container"] or {}).get("accounts") for service in services)
+        mark = f"{LABEL}deployment={self._deployment}"  # one that is left behind is removed by the next run
+        files = accounts.Accounts(self.settings.get("records", ""), self._docker, mark)
+        files.write(services, host_user(self.settings["user"]) if wanted else None, self._pulled)
+
+    def _pulled(self, image):
+        """The name under which the engine has an image, which is pulled if it is missing; empty if it must not be pulled."""
+        name = self._present(image)
+        if not self._id(name):
+            if self.settings.get("pull") == "never":
+                return ""
+            self._docker("pull", "--quiet", name, timeout=3600)
+        return name
 
     def start(self, services):
         found = self._containers(services)
@@ -230,55 +244,6 @@ class Docker(Runtime):
         if code:
             raise RuntimeProblem(f"docker {arguments[0]} exited with {code}: {text.strip()}")
         return text
-
-
-def creation(service, settings):
-    """Arguments of ``docker create`` for a service, without secrets: its script reads them from a file."""
-    container = service["container"]
-    argv = [
-        f"--name={service['unit']}",
-        f"--network={container['network']}",
-        f"--workdir={container['work_directory']}",
-    ]
-    argv += [f"--{name}={container[key]}" for name, key in (("ipc", "ipc"), ("shm-size", "shm_size")) if container[key]]
-    argv += ["--security-opt=no-new-privileges", "--cap-drop=ALL"]
-    argv += [f"--cap-add={name}" for name in container["capabilities"]]
-    argv += identity(settings) if container["user"] == "service" else []
-    # Temporary files are in memory. exec: compilers write libraries there.
-    argv += ["--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777"] if container["read_only"] else []
-    argv += [f"--ulimit={name}={value}" for name, value in sorted(container["ulimits"].items())]
-    if container.get("pids_limit"):  # missing in plans of older versions, to which a rollback may return
-        argv.append("--pids-limit={}".format(container["pids_limit"]))
-    argv += [f"--device={path}:{path}:rwm" for path in container["devices"]]
-    argv += [f"--volume={mount}" for mount in container["mounts"]]
-    argv += ["--restart=unless-stopped", f"--stop-signal=SIG{service['stop_signal']}"]
-    argv += [f"--stop-timeout={service['stop_timeout']}", "--log-driver=json-file"]
-    argv += [f"--log-opt=max-size={settings['log_size']}", f"--log-opt=max-file={settings['log_copies']}"]
-    labels = (("deployment", settings["deployment"]), ("service", service["name"]), ("digest", service["digest"]))
-    argv += [f"--label={LABEL}{name}={value}" for name, value in labels]
-    # The service's script replaces the image's entry point: it sources the image's login shell files.
-    return [*argv, "--entrypoint=/bin/sh", container["image"], service["script"]]
-
-
-def identity(settings):
-    """Options that run the processes as the services' user, with the group of the devices.
-
-    With numeric ids: the image contains neither. A user that does not exist yet (check mode) is passed by name.
-    """
-    try:
-        user = pwd.getpwnam(settings["user"])
-    except KeyError:
-        return ["--user=" + settings["user"]]
-    found = [f"--user={user.pw_uid}:{user.pw_gid}"]
-    try:
-        return [*found, "--group-add={}".format(grp.getgrnam(driver_group(settings["group"])).gr_gid)]
-    except KeyError:  # no driver here
-        return found
-
-
-def fingerprint(argv):
-    """A digest of a command."""
-    return hashlib.sha256("\0".join(argv).encode("utf-8")).hexdigest()
 
 
 def _container(deployment, name, now, restarts, labels, image, named):

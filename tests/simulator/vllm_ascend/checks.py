@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import pwd
 import runpy
 import sys
 
@@ -63,6 +64,19 @@ def chip(release, host):
             f"AssertionError: Current device type: {current} does not match the installed version's device type: {built}, "
             "please check your installation package."
         )
+
+
+def account(shape):
+    """HCCL's look at the process's user, for an engine on several NPUs (vLLM-Ascend's page on containers without root, #9490)."""
+    if shape.world == 1:
+        return
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        raise Died(
+            f"[ERROR] HCCL({os.getpid()},): [network_manager.cc:300]ra init failed, return[19] devicePhyId_[0], nicPosition[0]\n"
+            "RuntimeError: createHCCLComm:compiler_depend.ts:1479 HCCL function error: HcclGetRootInfo(&hcclID), error code is 19"
+        ) from None
 
 
 def addresses(host):

@@ -218,6 +218,7 @@ class Engine:
         names = [child["kv_connector"] for child in self.connector_configs]
         checks.libraries(release, names)
         checks.chip(release, host)
+        checks.account(shape)
         self.address = checks.addresses(host)
         overrides = getattr(args, "hf_overrides", None)
         self.model = Model(args.model, overrides if isinstance(overrides, dict) else None)

@@ -10,6 +10,9 @@ import time
 
 import pytest
 from ansible_collections.ascend.inference.tests.simulator.fake_host import write_model
+from ansible_collections.ascend.inference.tests.simulator.vllm_ascend import checks
+from ansible_collections.ascend.inference.tests.simulator.vllm_ascend.errors import Died
+from ansible_collections.ascend.inference.tests.simulator.vllm_ascend.shape import Shape
 
 KV = {"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": 23680}
 EXTRA = {"prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}
@@ -52,6 +55,19 @@ def test_a_package_for_another_chip(cluster, tmp_path):
     how = {"kv": kv(), "env": {"PYTHONPATH": str(package.parent)}}
     refused(cluster, "does not match the installed version's device type: A5", **how)
     cluster.start(cluster.host(release="0.11.0"), 0, **how).ready()  # it compares nothing
+
+
+def test_a_user_without_an_entry_in_passwd(monkeypatch):
+    def absent(number):
+        raise KeyError(number)
+
+    one = Shape(1, 1, 0, 1, 1, 1, "", 0, False, False)
+    two = Shape(1, 1, 0, 2, 1, 1, "", 0, False, False)
+    checks.account(two)
+    monkeypatch.setattr(checks.pwd, "getpwuid", absent)
+    checks.account(one)
+    with pytest.raises(Died, match="ra init failed, return.19.[^$]*HcclGetRootInfo.*error code is 19"):
+        checks.account(two)
 
 
 def test_flags_differ_between_releases(cluster):

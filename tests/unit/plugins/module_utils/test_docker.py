@@ -11,9 +11,10 @@ import pathlib
 import types
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.runtime import docker
+from ansible_collections.ascend.inference.plugins.module_utils.runtime import docker_create
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem
-from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import LABEL, Docker, creation
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker_create import LABEL, creation
 from ansible_collections.ascend.inference.plugins.modules import service_state as module
 
 SETTINGS = {"deployment": "x", "pull": "missing", "log_size": "50m", "log_copies": 3, "user": "svc", "group": "npu"}
@@ -150,11 +151,11 @@ def test_the_command_has_all_that_is_planned_and_no_more():
 
 def test_processes_are_those_of_the_services_user_by_number(monkeypatch):
     user = types.SimpleNamespace(pw_uid=990, pw_gid=991)
-    monkeypatch.setattr(docker.pwd, "getpwnam", {"svc": user}.__getitem__)
-    monkeypatch.setattr(docker.grp, "getgrnam", {}.__getitem__)
-    assert docker.identity(SETTINGS) == ["--user=990:991"]
-    monkeypatch.setattr(docker.grp, "getgrnam", {"npu": types.SimpleNamespace(gr_gid=1000)}.__getitem__)
-    assert docker.identity(SETTINGS) == ["--user=990:991", "--group-add=1000"]
+    monkeypatch.setattr(docker_create.pwd, "getpwnam", {"svc": user}.__getitem__)
+    monkeypatch.setattr(docker_create.grp, "getgrnam", {}.__getitem__)
+    assert docker_create.identity(SETTINGS) == ["--user=990:991"]
+    monkeypatch.setattr(docker_create.grp, "getgrnam", {"npu": types.SimpleNamespace(gr_gid=1000)}.__getitem__)
+    assert docker_create.identity(SETTINGS) == ["--user=990:991", "--group-add=1000"]
 
 
 def test_an_image_that_insists_on_root_gets_the_one_capability_that_reading_needs():

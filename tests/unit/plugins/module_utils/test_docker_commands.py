@@ -10,7 +10,8 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.runtime import docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem
-from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import SPEC, Docker, creation, fingerprint
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import SPEC, Docker
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker_create import creation, fingerprint
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils import test_docker as played
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_docker import SETTINGS, service
 

@@ -76,6 +76,14 @@ TEXTS = [
     ("[RanktablCheck] 'device ip' is not set correctly, must be set", "LOG-DEVICE-ADDRESS"),
     ("EI0006: getting socket times out", "LOG-HCCL-LINK"),
     ("RuntimeError: HCCL function error: hcclCommInitRootInfo, error code is 6", "LOG-HCCL"),
+    (
+        "RuntimeError: createHCCLComm:build/x.ts:1479 HCCL function error: HcclGetRootInfo(&hcclID), error code is 19",
+        "LOG-HCCL-ACCOUNT",
+    ),
+    (
+        "[ERROR] HCCL(311,):2026-05-23 [network_manager.cc:300] [311]ra init failed, return[19] devicePhyId_[4]",
+        "LOG-HCCL-ACCOUNT",
+    ),
     ("RuntimeError: Gloo connectFullMesh failed with connection refused", "LOG-GLOO"),
     ("torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients.", "LOG-GLOO"),
     ("Failed to connect to target: 10.0.0.1:1, status: 103900", "LOG-KV-LINK"),

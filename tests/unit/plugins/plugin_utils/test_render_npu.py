@@ -373,3 +373,21 @@ def test_host_settings():
     assert ports["store_client"]["from"] == "cluster"
     assert ports["mooncake-master metrics"]["from"] == "monitoring"
     assert ports["router api"]["from"] == "client"
+
+
+def test_an_engine_in_a_container_gets_an_entry_of_its_user_and_the_drivers_files():
+    found = services(runtime="docker")
+    engine, router = found["prefill-0"], found["router"]
+    folder = engine["work_directory"]
+    files = {"passwd": f"{folder}/passwd", "group": f"{folder}/group", "home": f"{folder}/work"}
+    assert engine["container"]["accounts"] == files
+    assert engine["container"]["mounts_if_present"] == ["/etc/hccn_weak_dict.conf:/etc/hccn_weak_dict.conf:ro"]
+    assert not {"accounts", "mounts_if_present"} & set(router["container"]), "it has no NPUs"
+    as_root = services(runtime="docker", container={"user": "root"})["prefill-0"]["container"]
+    assert "accounts" not in as_root and as_root["mounts_if_present"]
+
+
+def test_what_the_user_mounts_there_stays():
+    own = ["/srv/passwd:/etc/passwd:ro", "/srv/weak:/etc/hccn_weak_dict.conf:ro"]
+    box = services(runtime="docker", container={"mounts": own})["prefill-0"]["container"]
+    assert sorted(box["accounts"]) == ["group", "home"] and box["mounts_if_present"] == []
