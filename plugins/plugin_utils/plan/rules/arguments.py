@@ -10,13 +10,14 @@ import json
 import re
 import typing as t
 
-from ...description.findings import Finding, nearest
+from ...description.findings import PLACES_SHOWN, Finding, nearest
 from ...description.values import number, whole
 from ...releases import options
 from ...releases.version import numbers
 from ..render.vllm import canonical
 from .base import Case, Rules
 from .engine_view import DERIVED, EngineView
+from .own_record import planned_value
 
 RULES = Rules()
 # Options with a JSON value that vLLM's parser does not validate
@@ -300,30 +301,20 @@ def derived(case: Case) -> t.Iterator[Finding]:
     """
     for view in case.engine_views:
         for flag in DERIVED:
-            written, planned = view.user_value(flag), _planned(view, flag)
-            if written and written[1] is not None and planned is not None and str(written[1]) != planned:
-                problem = f"--{flag} is {planned} in this plan; it is derived from {view.pool_path}.{DERIVED[flag]}"
+            written = view.user_value(flag)
+            if not written or written[1] is None:
+                continue
+            found = (
+                planned_value(item.service, item.instance, item.process, flag) for item in case.processes_like(view)
+            )
+            planned = [value for value in dict.fromkeys(found) if value is not None]
+            if any(str(written[1]) != value for value in planned):
+                known = f"{planned[0]} in this plan"
+                if len(planned) > 1:
+                    more = ", ..." if len(planned) > PLACES_SHOWN else ""
+                    known = f"different for each process of this plan ({len(planned)} values: {', '.join(planned[:PLACES_SHOWN])}{more})"
+                problem = f"--{flag} is {known}; it is derived from {view.pool_path}.{DERIVED[flag]}"
                 yield Finding.at(written[0], written[1], problem)
-
-
-def _planned(view: EngineView, flag: str) -> str | None:
-    """The value that the topology gives an option; None if it does not set it."""
-    pool, process, instance = view.instance.pool, view.process, view.instance
-    if flag in ("port", "data-parallel-rpc-port"):
-        name = {"port": "api"}.get(flag, "dp_rpc")
-        ports = [str(port.first) for port in view.service.ports if port.name == name]
-        return ports[0] if ports else None
-    fixed = {
-        "data-parallel-rank": process.first_rank,
-        "data-parallel-start-rank": process.first_rank,
-        "data-parallel-size-local": process.local_ranks,
-        "data-parallel-address": instance.first.host.address,
-        "node-rank": process.number,
-        "master-addr": instance.first.host.address,
-        "headless": view.service.health is None,
-    }
-    found = fixed[flag] if flag in fixed else getattr(pool, DERIVED[flag], None)
-    return None if found is None or flag in ("nnodes", "master-port") else str(found)
 
 
 @RULES.rule(
@@ -368,8 +359,13 @@ def api_host(case: Case) -> t.Iterator[Finding]:
     The engine runs, but every request and health check fails.
     """
     for view in case.engine_views:
-        value, address = view.value("host"), view.process.host.address
-        if view.user_value("host") and value not in ("0.0.0.0", "::", address):  # comparison only, nothing is bound
-            yield Finding.at(
-                view.path("host"), value, f"the router connects to {address}, where {value} does not listen"
-            )
+        written = view.user_value("host")
+        if not written or written[1] is None or str(written[1]) in ("0.0.0.0", "::"):  # compared, nothing is bound
+            continue
+        value = str(written[1])
+        served = (item for item in case.processes_like(view) if item.service.health is not None)
+        others = dict.fromkeys(item.process.host.address for item in served if item.process.host.address != value)
+        if others:
+            addresses = ", ".join([*others][:PLACES_SHOWN]) + (", ..." if len(others) > PLACES_SHOWN else "")
+            problem = f"the router connects to {addresses}, where {value} does not listen"
+            yield Finding.at(written[0], written[1], problem)

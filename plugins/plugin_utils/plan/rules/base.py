@@ -44,11 +44,26 @@ class Case:
         """
         found: dict[tuple[str, str], EngineView] = {}
         for service, instance, process in self.engines:
-            own = process.host.name if process.host.name in instance.pool.hosts else ""
-            key = (instance.kind, own)
+            key = _settings_of(instance, process)
             if key not in found or (found[key].service.health is None and service.health is not None):
                 found[key] = EngineView(self.context.description, service, instance, process)
         return tuple(found.values())
+
+    @functools.cached_property
+    def _alike(self) -> dict[tuple[str, str], list[tuple[Service, Instance, Process]]]:
+        found: dict[tuple[str, str], list[tuple[Service, Instance, Process]]] = {}
+        for service, instance, process in self.engines:
+            found.setdefault(_settings_of(instance, process), []).append((service, instance, process))
+        return found
+
+    def processes_like(self, view: EngineView) -> t.Iterator[EngineView]:
+        """A view of every engine process that has the settings of ``view``, itself among them.
+
+        A rule that compares a setting with something of the process (its port, rank, address or interface) judges all of
+        them: what fits the first process need not fit the others.
+        """
+        for service, instance, process in self._alike[_settings_of(view.instance, view.process)]:
+            yield EngineView(self.context.description, service, instance, process)
 
     def of(self, *kinds: str) -> tuple[EngineView, ...]:
         """The engine views of some pools."""
@@ -72,6 +87,11 @@ class Case:
     def disaggregated(self) -> bool:
         """Whether prefill and decode are disaggregated."""
         return bool(self.context.description.pools.prefill and self.context.description.pools.decode)
+
+
+def _settings_of(instance: Instance, process: Process) -> tuple[str, str]:
+    """The pool, and the host if it has settings of its own there: processes with the same pair have the same settings of the user."""
+    return instance.kind, process.host.name if process.host.name in instance.pool.hosts else ""
 
 
 @dataclass(frozen=True)

@@ -317,16 +317,22 @@ def kv_port(case: Case) -> t.Iterator[Finding]:
     Only the planned port is reserved and opened in the firewall, so peers cannot connect.
     """
     for view in case.engine_views:
-        ports = [port for port in view.service.ports if port.name == "kv"]
         for connector in view.connectors:
             value = connector.get("kv_port")
             if value is None or not case.npu or not view.sets_kv():
                 continue
             if not str(value).isdecimal():
                 yield Finding.at(view.kv_path("kv_port"), value, f"'{value}' is not a port number")
-            elif ports and int(value) not in (ports[0].first - view.process.first_worker, ports[0].first):
-                problem = f"kv_port differs from the planned {ports[0].first - view.process.first_worker}"
-                yield Finding.at(view.kv_path("kv_port"), value, problem)
+                continue
+            for item in case.processes_like(view):
+                ports = [port.first for port in item.service.ports if port.name == "kv"]
+                base = ports[0] - item.process.first_worker if ports else 0
+                if ports and int(value) not in (base, ports[0]):
+                    problem = f"kv_port differs from the planned {base}"
+                    if item.service.name != view.service.name:
+                        problem += f" of {item.service.name}"
+                    yield Finding.at(view.kv_path("kv_port"), value, problem)
+                    break
 
 
 @RULES.rule(

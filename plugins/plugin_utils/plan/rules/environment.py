@@ -144,11 +144,19 @@ def cards(case: Case) -> t.Iterator[Finding]:
     Ranks connect over one network and wait on the other, so startup hangs.
     """
     for view in case.engine_views if case.npu else ():
-        values = {name: view.env[name] for name in CARDS if name in view.env}
-        if len(set(values.values())) > 1:
-            name = next((name for name in values if view.sets_env(name)), CARDS[0])
-            problem = f"different network interfaces: {', '.join(f'{name}={values[name]}' for name in values)}"
-            yield Finding.at(view.env_path(name), values[name], problem)
+        own = [name for name in CARDS if view.sets_env(name)]
+        alike = list(case.processes_like(view)) if own else []
+        interfaces = {item.process.host.interface for item in alike}
+        for item in alike:
+            host = item.process.host
+            values = {name: item.env[name] for name in CARDS if name in item.env}
+            if host.interface and interfaces & set(values.values()):  # else they name another network on purpose
+                values["inference_interface"] = host.interface
+            if len(set(values.values())) > 1:
+                said = ", ".join(f"{name}={values[name]}" for name in values)
+                problem = f"different network interfaces on {host.name}: {said}"
+                yield Finding.at(view.env_path(own[0]), item.env.get(own[0]), problem)
+                break
 
 
 @RULES.rule(

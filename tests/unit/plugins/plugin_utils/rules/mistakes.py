@@ -454,9 +454,12 @@ MISTAKES: tuple[Mistake, ...] = (
     W("FLAG-SHELL", "p2p", {f"{D}.args.chat-template": "$MODEL/chat.jinja"}),
     M("FLAG-DERIVED", "p2p", {f"{P}.args.tensor-parallel-size": 16}),
     M("FLAG-DERIVED", "p2p", {f"{D}.args.port": 9000}),
+    M("FLAG-DERIVED", "p2p", {f"{D}.args.data-parallel-start-rank": 0}),
+    M("PROCESS-RECORD", "p2p", {f"{D}.args.port": None}),
     M("FLAG-LATE", "p2p", {"inference_args.config": "/etc/vllm.yaml"}),
     M("SECRET-ARGUMENT", "p2p", {"inference_args.api-key": "sk-1"}),
     M("API-HOST", "p2p", {f"{P}.args.host": "127.0.0.1"}),
+    M("API-HOST", "p2p", {f"{P}.args.host": "10.1.0.1"}),
     # the model and its serving
     M("NAME-DIFFERS", "p2p", {f"{D}.args.served-model-name": "qwen-decode"}),
     W("MAX-MODEL-LEN", "p2p", {f"{D}.args.max-model-len": 8192}),

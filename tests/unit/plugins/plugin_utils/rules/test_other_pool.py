@@ -11,6 +11,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.
 
 # What is right in the other pool: its role, its budget, its modes, or who holds KV.
 OF_ONE_POOL = {
+    ("FLAG-DERIVED", "decode.args.data-parallel-start-rank"),  # 0 is right where an instance has one host
     ("CONFIG-ROLE", "decode.args.additional-config.layer_sharding"),
     ("KV-ROLE", "decode.kv.kv_role"),
     ("SEQS-BUDGET", "decode.args.max-num-batched-tokens"),
