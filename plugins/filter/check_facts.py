@@ -12,6 +12,7 @@ from ansible.errors import AnsibleFilterError
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.facts import check_facts
 from ..plugin_utils.hosts.pairs import fabric_peers, fabric_plane
+from ..plugin_utils.hosts.readable import judged
 
 
 def facts_filter(plan: t.Any, results: t.Any) -> dict[str, t.Any]:
@@ -22,7 +23,8 @@ def facts_filter(plan: t.Any, results: t.Any) -> dict[str, t.Any]:
 def peers_filter(plan: t.Any, results: t.Any, mode: t.Any = "plan", left_out: t.Any = ()) -> dict[str, t.Any]:
     """The peers that each host's devices ping."""
     try:
-        return fabric_peers(plain(plan), facts_filter(plan, results), str(mode), plain(list(left_out)))
+        planned, excluded = plain(plan), plain(list(left_out))
+        return judged(lambda known: fabric_peers(planned, known, str(mode), excluded), facts_filter(plan, results))
     except ValueError as error:
         raise AnsibleFilterError(f"fabric_peers: {error}") from error
 

@@ -11,12 +11,14 @@ from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.check_plan import check_plan
+from ..plugin_utils.hosts.readable import judged
 
 
 def check_plan_filter(plan: t.Any, facts: t.Any, ignore: t.Any = (), options: t.Any = None) -> list[dict[str, str]]:
     """Findings for the hosts of a plan."""
+    planned, accepted, chosen = plain(plan), plain(list(ignore)), plain(options or {})
     try:
-        return check_plan(plain(plan), plain(facts), plain(list(ignore)), plain(options or {}))
+        return judged(lambda known: check_plan(planned, known, accepted, chosen), plain(facts))
     except ValueError as error:
         raise AnsibleFilterError(f"check_plan: {error}") from error
 

@@ -8,18 +8,21 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts.readable import judged
 from ..plugin_utils.hosts.report_page import check_report
 from ..plugin_utils.hosts.report_text import check_text
 
 
 def report_filter(plan: t.Any, facts: t.Any, findings: t.Any, options: t.Any = None, run: t.Any = None) -> str:
     """The page's text."""
-    return check_report(plain(plan), plain(facts), plain(findings), plain(options or {}), plain(run or {}))
+    planned, found, chosen, about = plain(plan), plain(findings), plain(options or {}), plain(run or {})
+    return judged(lambda known: check_report(planned, known, found, chosen, about), plain(facts))
 
 
 def text_filter(plan: t.Any, facts: t.Any, findings: t.Any, options: t.Any = None) -> str:
     """The text for a terminal."""
-    return check_text(plain(plan), plain(facts), plain(findings), plain(options or {}))
+    planned, found, chosen = plain(plan), plain(findings), plain(options or {})
+    return judged(lambda known: check_text(planned, known, found, chosen), plain(facts))
 
 
 class FilterModule:

@@ -12,12 +12,16 @@ from ansible.errors import AnsibleFilterError
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.connections import port_probes, still_listening
 from ..plugin_utils.hosts.facts import check_facts, tcp_results
+from ..plugin_utils.hosts.readable import judged
 
 
 def probes_filter(plan: t.Any, results: t.Any, mode: t.Any = "listen", left_out: t.Any = ()) -> dict[str, t.Any]:
     """The ports that each host listens on and connects to."""
+    planned, excluded = plain(plan), plain(list(left_out))
     try:
-        return port_probes(plain(plan), check_facts(plain(plan), plain(results)), str(mode), plain(list(left_out)))
+        return judged(
+            lambda known: port_probes(planned, known, str(mode), excluded), check_facts(planned, plain(results))
+        )
     except ValueError as error:
         raise AnsibleFilterError(f"port_probes: {error}") from error
 

@@ -57,6 +57,13 @@ DATA = (
     ),
     *(name for name in ITSELF if name.startswith("/usr/local/")),
 )
+# Folders whose files are secrets of a host, or programs that root runs: the folder itself and everything below it.
+SECRET = (
+    *("/etc/" + name for name in ("cron.d", "cron.daily", "cron.hourly", "cron.monthly", "cron.weekly")),
+    *("/etc/" + name for name in ("kubernetes", "pam.d", "profile.d", "ssh", "sudoers.d", "systemd")),
+    *("/proc", "/root/.ssh", "/usr/lib/systemd", "/var/spool/cron"),
+    *("/var/lib/" + name for name in ("containerd", "docker", "etcd", "kubelet")),
+)
 # Below WHOLLY, where files may be that services only read.
 READ_WITHIN = ("/dev/shm/", "/run/media/", "/usr/share/")
 
@@ -80,13 +87,18 @@ def is_system_folder(path, within=WITHIN):
 
 def is_no_data(path):
     """Whether ``path`` is none of the folders of which services may read everything, as a model."""
-    return is_system_folder(path, (*WITHIN, *READ_WITHIN))
+    return is_system_folder(path, (*WITHIN, *READ_WITHIN)) or is_secret(path)
+
+
+def is_secret(path):
+    """Whether ``path`` is in a folder with secrets of the host or with programs that root runs."""
+    return (_normal(path) + "/").startswith(tuple(name + "/" for name in SECRET))
 
 
 def holds_the_system(path):
     """Whether ``path`` is a whole folder of the operating system. A folder below one, such as /etc/pki, is none, and one with data of users neither."""
     path = _normal(path)
-    return path in WHOLLY or path in ITSELF and path not in DATA
+    return path in WHOLLY or path in ITSELF and path not in DATA or is_secret(path)
 
 
 def refusal(root, judge=is_system_folder):

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import html
 import typing as t
 
-from ...module_utils.tools.text import visible
 from ..bench.page import OWN_STYLE, table_part
 from ..bench.text import load_rows
 from ..description.findings import Finding
+from ..hosts.page import escaped, whole_page
 from ..hosts.report_style import STYLE
 from .report import NOT, PASSED
 from .text import MEANINGS, facts, groups, stage_rows, version_rows
@@ -28,11 +27,11 @@ def acceptance_page(report: Record) -> str:
     """The page's text; it loads nothing."""
     title = f"Acceptance of {report['deployment']}"
     state = {PASSED: "ok", NOT: "error"}.get(report["verdict"], "warning")
-    figures = "".join(f"<li>{_text(row['stage'])}: {_text(row['text'])}</li>" for row in report["figures"])
+    figures = "".join(f"<li>{escaped(row['stage'])}: {escaped(row['text'])}</li>" for row in report["figures"])
     parts = [
-        f'<p class="verdict {state}">{_text(report["verdict"].capitalize())}.</p>',
+        f'<p class="verdict {state}">{escaped(report["verdict"].capitalize())}.</p>',
         '<dl class="run">'
-        + "".join(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in facts(report))
+        + "".join(f"<dt>{name}</dt><dd>{escaped(value)}</dd>" for name, value in facts(report))
         + "</dl>",
         table_part("Stages", stage_rows(report), STATES),
         f"<h2>Figures</h2><ul>{figures}</ul>" if figures else "",
@@ -42,10 +41,8 @@ def acceptance_page(report: Record) -> str:
         *(_deviation(group) for group in groups(report)),
         f"<h2>Signatures</h2>{SIGNATURES}",
     ]
-    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    head = f"<head>{meta}<title>{_text(title)}</title><style>{STYLE}{OWN_STYLE}</style></head>"
     body = "\n".join(part for part in parts if part)
-    return f'<!doctype html>\n<html lang="en">{head}\n<body><main><h1>{_text(title)}</h1>{body}</main></body></html>\n'
+    return whole_page(title, STYLE + OWN_STYLE, f"<main><h1>{escaped(title)}</h1>{body}</main>")
 
 
 def _deviation(group: t.Sequence[Finding]) -> str:
@@ -53,9 +50,5 @@ def _deviation(group: t.Sequence[Finding]) -> str:
     style = "warning" if first.severity == "unknown" else first.severity
     places = ", ".join(dict.fromkeys(finding.path for finding in group))
     mark = f'<span class="cell {style}">{MEANINGS[first.severity]}</span>'
-    why = f"<p>{_text(first.why)} {_text(f'Fix: {first.fix}' if first.fix else '')}</p>"
-    return f"<article><h3>{mark} {_text(first.id)} · {_text(places)}</h3><p>{_text(first.problem)}.</p>{why}</article>"
-
-
-def _text(value: t.Any) -> str:
-    return html.escape(visible(str(value)))
+    why = f"<p>{escaped(first.why)} {escaped(f'Fix: {first.fix}' if first.fix else '')}</p>"
+    return f"<article><h3>{mark} {escaped(first.id)} · {escaped(places)}</h3><p>{escaped(first.problem)}.</p>{why}</article>"

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import html
 import typing as t
 
-from ...module_utils.tools.text import visible
 from ..description.values import natural
+from ..hosts.page import escaped, whole_page
 from ..hosts.report_style import STYLE
 from ..hosts.tuning_state import state_lines
 from .curves import Curve, bars, lines
@@ -81,7 +80,7 @@ def bench_page(report: Record) -> str:
     body = [
         f'<p class="verdict {state}">{verdict}</p>',
         '<dl class="run">'
-        + "".join(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in facts if value)
+        + "".join(f"<dt>{name}</dt><dd>{escaped(value)}</dd>" for name, value in facts if value)
         + "</dl>",
         *(_finding(finding) for finding in report["findings"]),
         '<div class="curves">' + "".join(_curves(report)) + "</div>",
@@ -92,10 +91,8 @@ def bench_page(report: Record) -> str:
         table_part("Routers and stores", other_rows(report)),
         _stages(report),
     ]
-    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    head = f"<head>{meta}<title>{_text(title)}</title><style>{STYLE}{OWN_STYLE}</style></head>"
     text = "\n".join(part for part in body if part)
-    return f'<!doctype html>\n<html lang="en">{head}\n<body><main><h1>{_text(title)}</h1>{text}</main></body></html>\n'
+    return whole_page(title, STYLE + OWN_STYLE, f"<main><h1>{escaped(title)}</h1>{text}</main>")
 
 
 def count(number: int) -> str:
@@ -103,14 +100,10 @@ def count(number: int) -> str:
     return f"{number} measurement{'' if number == 1 else 's'}"
 
 
-def _text(value: t.Any) -> str:
-    return html.escape(visible(str(value)))
-
-
 def _finding(finding: Record) -> str:
-    mark = f'<span class="cell {_text(finding["severity"])}">{_text(finding["severity"])}</span>'
-    text = f"<p>{_text(finding['problem'])}.</p><p>{_text(finding['why'])} Fix: {_text(finding['fix'])}</p>"
-    return f"<article><h3>{mark} {_text(finding['id'])} · {_text(finding['path'])}</h3>{text}</article>"
+    mark = f'<span class="cell {escaped(finding["severity"])}">{escaped(finding["severity"])}</span>'
+    text = f"<p>{escaped(finding['problem'])}.</p><p>{escaped(finding['why'])} Fix: {escaped(finding['fix'])}</p>"
+    return f"<article><h3>{mark} {escaped(finding['id'])} · {escaped(finding['path'])}</h3>{text}</article>"
 
 
 def _curves(report: Record) -> t.Iterator[str]:
@@ -166,9 +159,9 @@ def table_part(title: str, rows: t.Sequence[t.Sequence[str]], marks: t.Mapping[s
     styles = marks or {}
 
     def cell(text: str) -> str:
-        shown = _text(text)
+        shown = escaped(text)
         return f'<td><span class="cell {styles[text]}">{shown}</span></td>' if text in styles else f"<td>{shown}</td>"
 
-    head = "".join(f"<th>{_text(text)}</th>" for text in rows[0])
+    head = "".join(f"<th>{escaped(text)}</th>" for text in rows[0])
     lines_of = "".join("<tr>" + "".join(map(cell, row)) + "</tr>" for row in rows[1:])
-    return f'<h2>{_text(title)}</h2><div class="scroll"><table class="plain"><tr>{head}</tr>{lines_of}</table></div>'
+    return f'<h2>{escaped(title)}</h2><div class="scroll"><table class="plain"><tr>{head}</tr>{lines_of}</table></div>'

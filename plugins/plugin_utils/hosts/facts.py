@@ -56,7 +56,19 @@ def check_facts(plan: Record, results: t.Mapping[str, t.Any]) -> dict[str, dict[
     ``unreachable: message``. A host without any record has no facts.
     ``later`` are options of roles that run after the check and provide facts that it would report as missing.
     """
-    return {host["name"]: _facts(results.get(host["name"]) or {}) for host in plan["hosts"]}
+    return {host["name"]: _facts_or_error(results.get(host["name"]) or {}) for host in plan["hosts"]}
+
+
+def _facts_or_error(result: Record) -> dict[str, t.Any]:
+    """The facts of a host; of one whose answers are no records, that they are not."""
+    try:
+        return _facts(result)
+    except (AttributeError, TypeError, ValueError) as error:
+        return {
+            "gather": {
+                "error": f"the answer of the module has a wrong form ({type(error).__name__}: {str(error)[:120]})"
+            }
+        }
 
 
 def _facts(result: Record) -> dict[str, t.Any]:

@@ -8,14 +8,13 @@ Information is never given by colour or hover only: a cell with a finding has a 
 
 from __future__ import annotations
 
-import html
 import typing as t
 
-from ...module_utils.tools.text import visible
 from ..description.findings import Finding, grouped, places
 from ..description.values import natural
 from .check_plan import observed
 from .observed import Observed, Record, fabric_address, links_by_device, npus_by_device, place, plane
+from .page import escaped, whole_page
 from .reach import Pings, coverage, pings
 from .report_style import STYLE
 from .report_text import verdict
@@ -50,15 +49,8 @@ def check_report(
         _tuning(case),
         _devices(case),
     ]
-    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    return (
-        f'<!doctype html>\n<html lang="en"><head>{meta}<title>{_text(title)}</title><style>{STYLE}</style></head>\n<body><main>'
-        f"<h1>{_text(title)}</h1>" + "\n".join(part for part in body if part) + "</main></body></html>\n"
-    )
-
-
-def _text(value: t.Any) -> str:
-    return html.escape("" if value is None else visible(str(value)))
+    inner = "\n".join(part for part in body if part)
+    return whole_page(title, STYLE, f"<main><h1>{escaped(title)}</h1>{inner}</main>")
 
 
 def _head(case: Observed, findings: t.Sequence[Record], run: t.Mapping[str, str]) -> str:
@@ -75,9 +67,9 @@ def _head(case: Observed, findings: t.Sequence[Record], run: t.Mapping[str, str]
         ("Date", run.get("date", "")),
         ("Command", run.get("command", "")),
     ]
-    rows = "".join(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in facts if value)
+    rows = "".join(f"<dt>{name}</dt><dd>{escaped(value)}</dd>" for name, value in facts if value)
     text = verdict(findings)
-    return f'<p class="verdict {state}">{_text(text[:1].upper() + text[1:])}.</p><dl class="run">{rows}</dl>'
+    return f'<p class="verdict {state}">{escaped(text[:1].upper() + text[1:])}.</p><dl class="run">{rows}</dl>'
 
 
 def _grid(case: Observed, groups: t.Sequence[t.Sequence[Finding]]) -> str:
@@ -114,9 +106,9 @@ def _host(case: Observed, host: Record, here: t.Mapping[str, list[tuple[int, Fin
             )
             for device in devices
         )
-        blocks.append(f"<div><small>{_text(service)}</small><div>{cells}</div></div>")
+        blocks.append(f"<div><small>{escaped(service)}</small><div>{cells}</div></div>")
     others = [service["name"] for service in case.services(host["name"]) if not service["devices"]]
-    name = _cell(host["name"], _text(", ".join([str(host["address"]), *others])), here.get(host["name"], []), "ok")
+    name = _cell(host["name"], escaped(", ".join([str(host["address"]), *others])), here.get(host["name"], []), "ok")
     return f'<section><div class="name">{name}</div><div class="services">{"".join(blocks)}</div></section>'
 
 
@@ -125,16 +117,16 @@ def _cell(label: str, below: str, found: t.Sequence[tuple[int, Finding]], state:
         (finding.severity for _number, finding in found if finding.severity in RANK), key=RANK.__getitem__, default="ok"
     )
     state = max(state, worst, key=RANK.__getitem__) if worst != "ok" else state
-    inner = f"<b>{_text(label)}</b>{' ' + MARKS[state] if MARKS[state] else ''}<i>{below}</i>"
+    inner = f"<b>{escaped(label)}</b>{' ' + MARKS[state] if MARKS[state] else ''}<i>{below}</i>"
     shown = [entry for entry in found if entry[1].severity == worst]
     if shown and worst != "ok":
-        return f'<a class="cell {state}" href="#f{shown[0][0] + 1}" title="{_text(shown[0][1].problem)}">{inner}</a>'
+        return f'<a class="cell {state}" href="#f{shown[0][0] + 1}" title="{escaped(shown[0][1].problem)}">{inner}</a>'
     return f'<span class="cell {state}">{inner}</span>'
 
 
 def _measures(npu: Record, link: Record) -> str:
     """Link, temperature and used memory of a device, one per line."""
-    lines = [str(link.get("link") or "")]
+    lines = [escaped(link.get("link") or "")]
     if npu.get("temperature_celsius") is not None:
         lines.append(f"{npu['temperature_celsius']:g}&deg;C")
     if npu.get("hbm_total_mib"):
@@ -147,17 +139,17 @@ def _findings(groups: t.Sequence[t.Sequence[Finding]]) -> str:
     for number, group in enumerate(groups, 1):
         first = group[0]
         value = _value(first) if len(group) == 1 and first.value not in first.problem else ""
-        where = _text(places([Finding(**{**vars(finding), "value": ""}) for finding in group]))
+        where = escaped(places([Finding(**{**vars(finding), "value": ""}) for finding in group]))
         every = ""
         if len(group) > 1:
-            rows = "".join(f"<li>{_text(finding.path)}{_value(finding)}</li>" for finding in group[:200])
+            rows = "".join(f"<li>{escaped(finding.path)}{_value(finding)}</li>" for finding in group[:200])
             more = f"<li>and {len(group) - 200} more</li>" if len(group) > 200 else ""
             every = f"<details><summary>{len(group)} places</summary><ul>{rows}{more}</ul></details>"
         kind = "open" if first.severity in ("error", "warning") else "closed"
         parts.setdefault(kind, []).append(
             f'<article id="f{number}" tabindex="-1"><h3><span class="cell {first.severity}">{first.severity}</span> {where}</h3>'
-            f"<p>{_text(first.problem)}{value}</p>"
-            f"<p>{_text(first.why)}</p><p><strong>Fix:</strong> {_text(first.fix)} <small>{_text(first.id)}</small></p>{every}</article>"
+            f"<p>{escaped(first.problem)}{value}</p>"
+            f"<p>{escaped(first.why)}</p><p><strong>Fix:</strong> {escaped(first.fix)} <small>{escaped(first.id)}</small></p>{every}</article>"
         )
     text = f"<h2>Findings</h2>{''.join(parts['open'])}" if "open" in parts else ""
     if "closed" in parts:
@@ -167,7 +159,7 @@ def _findings(groups: t.Sequence[t.Sequence[Finding]]) -> str:
 
 
 def _value(finding: Finding) -> str:
-    return f" <code>{_text(finding.value)}</code>" if finding.value else ""
+    return f" <code>{escaped(finding.value)}</code>" if finding.value else ""
 
 
 def _matrix(case: Observed, found: Pings) -> str:
@@ -188,16 +180,16 @@ def _matrix(case: Observed, found: Pings) -> str:
     )
     times = sorted(answer["average_ms"] for answer in found.answers.values() if answer.get("average_ms") is not None)
     usual = times[len(times) // 2] if times else 0.0
-    head = "".join(f'<th scope="col"><span>{_text(label)}</span></th>' for _name, label in columns)
+    head = "".join(f'<th scope="col"><span>{escaped(label)}</span></th>' for _name, label in columns)
     rows = "".join(
-        f'<tr><th scope="row">{_text(label)}</th>'
+        f'<tr><th scope="row">{escaped(label)}</th>'
         + "".join(_ping(cells.get((source, target)), usual) for target, _label in columns)
         + "</tr>"
         for source, label in sources
     )
     slowest = f" Median ping time {usual:.2f} ms, maximum {times[-1]:.2f} ms." if times else ""
     return (
-        f"<h2>Reachability</h2><p>{_text(coverage(case))}.{slowest} Rows ping columns: a number is the time in ms, or the pairs that"
+        f"<h2>Reachability</h2><p>{escaped(coverage(case))}.{slowest} Rows ping columns: a number is the time in ms, or the pairs that"
         " failed of those pinged; empty cells were not pinged.</p>"
         f'<div class="scroll" tabindex="0"><table class="matrix"><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
@@ -218,7 +210,7 @@ def _versions(case: Observed) -> str:
     table = versions(case)
     usual = {column: odd_ones(table, column) for column in COLUMNS}
     rows = "".join(
-        f'<tr><th scope="row">{_text(name)}</th>'
+        f'<tr><th scope="row">{escaped(name)}</th>'
         + "".join(_version(row[column], name in usual[column][1]) for column in COLUMNS)
         + "</tr>"
         for name, row in table.items()
@@ -233,23 +225,23 @@ def _versions(case: Observed) -> str:
 def _odd(usual: t.Mapping[str, tuple[str, list[str]]]) -> str:
     odd = [f"{column} on {len(names)}" for column, (_value, names) in usual.items() if names]
     return (
-        f"Marked: values that differ from most hosts ({_text(', '.join(odd))})."
+        f"Marked: values that differ from most hosts ({escaped(', '.join(odd))})."
         if odd
         else "Equal on all hosts that report them."
     )
 
 
 def _version(value: str, odd: bool) -> str:
-    return f'<td class="warning">{_text(value)} !</td>' if odd else f"<td>{_text(value) or '&ndash;'}</td>"
+    return f'<td class="warning">{escaped(value)} !</td>' if odd else f"<td>{escaped(value) or '&ndash;'}</td>"
 
 
 def _tuning(case: Observed) -> str:
     """Each setting of tuning with the wanted and the found value, and the hosts that have it."""
     found = grouped_rows(states(case, all_wanted(case)))
     rows = "".join(
-        f'<tr><th scope="row">{_text(row["setting"])}</th><td>{_text(row["profile"])}</td><td>{_text(row["wanted"])}</td>'
-        + (f"<td>{_text(row['found'])}" if row["as_wanted"] else f'<td class="warning">{_text(row["found"])} !')
-        + f"</td><td>{_text(', '.join(hosts))}</td></tr>"
+        f'<tr><th scope="row">{escaped(row["setting"])}</th><td>{escaped(row["profile"])}</td><td>{escaped(row["wanted"])}</td>'
+        + (f"<td>{escaped(row['found'])}" if row["as_wanted"] else f'<td class="warning">{escaped(row["found"])} !')
+        + f"</td><td>{escaped(', '.join(hosts))}</td></tr>"
         for row, hosts in found
     )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("setting", "profile", "wanted", "found", "hosts"))
@@ -270,8 +262,8 @@ def _devices(case: Observed) -> str:
         address = fabric_address(link, plane(case.plan, host))
         cells = (device, service, address, plane(case.plan, host), partner)
         rows.append(
-            f'<tr><th scope="row">{_text(host["name"])}</th>'
-            + "".join(f"<td>{_text(cell)}" for cell in cells)
+            f'<tr><th scope="row">{escaped(host["name"])}</th>'
+            + "".join(f"<td>{escaped(cell)}" for cell in cells)
             + "</tr>"
         )
     if not rows:

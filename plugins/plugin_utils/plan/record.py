@@ -12,12 +12,14 @@ from __future__ import annotations
 import base64
 import functools
 import gzip
+import io
 import json
 import typing as t
 import zlib
 
 Plan = dict[str, t.Any]
 WHOLE = "whole"
+LIMIT = 256 << 20  # bytes of a plan's JSON without spaces: five times those of 1,000 hosts and 8,500 services
 
 
 def record_of(plan: Plan) -> dict[str, t.Any]:
@@ -38,18 +40,27 @@ def stored_plan(text: str) -> t.Mapping[str, t.Any]:
     try:
         found = json.loads(text)
         return whole_plan(found) if isinstance(found, dict) else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 
 @functools.lru_cache(maxsize=4)  # the hosts of a deployment have the same text
 def _expanded(text: str) -> Plan:
     try:
-        found: Plan = json.loads(gzip.decompress(base64.b64decode(text)))
-    except (OSError, EOFError, zlib.error, ValueError) as error:
+        found: Plan = json.loads(_unpacked(base64.b64decode(text)))
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise ValueError(
             f"the deployed plan is damaged: {error}. Fix: run site, which records the plan again."
         ) from error
+    return found
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """The content of gzip data. A host can send little that becomes much, so it ends at a limit."""
+    with gzip.open(io.BytesIO(packed)) as stream:
+        found = stream.read(LIMIT + 1)
+    if len(found) > LIMIT:
+        raise ValueError(f"it has more than {LIMIT >> 20} MiB")
     return found
 
 

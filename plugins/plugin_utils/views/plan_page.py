@@ -8,13 +8,12 @@ The page depends only on the plan and loads nothing. All values of the plan are 
 
 from __future__ import annotations
 
-import html
 import itertools
 import typing as t
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
-from ...module_utils.tools.text import visible
 from ..description.values import natural, read_json
+from ..hosts.page import escaped, whole_page
 from .plan_table import count, spans
 
 Plan = t.Mapping[str, t.Any]
@@ -70,25 +69,15 @@ def plan_page(plan: Plan) -> str:
     title = f"Plan of {plan['deployment']}"
     groups = by_kind(plan)
     body = [
-        f"<h1>{text(title)}</h1>",
-        f"<p>{text(plan['model']['name'])}, release {text(plan['release'])}, {text(plan['engine'])} on {text(plan['runtime'])}; "
+        f"<h1>{escaped(title)}</h1>",
+        f"<p>{escaped(plan['model']['name'])}, release {escaped(plan['release'])}, {escaped(plan['engine'])} on {escaped(plan['runtime'])}; "
         f"{count(plan['hosts'], 'host')}, {count(plan['services'], 'service')}</p>",
         _flow(plan, groups),
         *(_hosts(plan, kind, services) for kind, services in groups.items()),
         _services(plan),
         _findings(plan),
     ]
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{text(title)}</title>'
-    return (
-        f'<!doctype html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body>\n'
-        + "\n".join(part for part in body if part)
-        + "\n</body></html>\n"
-    )
-
-
-def text(value: t.Any) -> str:
-    """A value of the plan as escaped text."""
-    return html.escape(visible(str(value)))
+    return whole_page(title, STYLE, "\n" + "\n".join(part for part in body if part) + "\n")
 
 
 def by_kind(plan: Plan) -> dict[str, list[Plan]]:
@@ -132,14 +121,17 @@ def _flow(plan: Plan, groups: t.Mapping[str, list[Plan]]) -> str:
     fronts = [item for wanted in ("frontend", "balancer", "router") for item in others if item["kind"].endswith(wanted)]
     virtual = plan.get("virtual_address")
     if virtual:
-        parts += [_arrow("HTTP"), f'<div class="box other"><b>{text(virtual["address"])}</b><span>keepalived</span>']
-        parts.append(f"<small>on one of {text(', '.join(row['host'] for row in virtual['hosts']))}</small></div>")
+        parts += [_arrow("HTTP"), f'<div class="box other"><b>{escaped(virtual["address"])}</b><span>keepalived</span>']
+        parts.append(f"<small>on one of {escaped(', '.join(row['host'] for row in virtual['hosts']))}</small></div>")
     for service in fronts:
         api = next((port for port in service["ports"] if port["name"] == "api"), None)
         place = f"{service['host']}{':' + str(api['first']) if api else ''}"
         kind = FRONTS.get(service["kind"]) or _flavour(plan)
-        parts += [_arrow("HTTP"), f'<div class="box other"><b>{text(service["name"])}</b><span>{text(kind)}</span>']
-        parts.append(f"<small>{text(place)}</small></div>")
+        parts += [
+            _arrow("HTTP"),
+            f'<div class="box other"><b>{escaped(service["name"])}</b><span>{escaped(kind)}</span>',
+        ]
+        parts.append(f"<small>{escaped(place)}</small></div>")
     previous = ""
     for kind in (name for name in ENGINE_KINDS if name in groups):
         transfer = " + ".join(connectors(groups[kind])) or "no connector"
@@ -161,7 +153,7 @@ def _flavour(plan: Plan) -> str:
 
 
 def _arrow(label: str, kind: str = "") -> str:
-    return f'<div class="arrow {kind}"><span>{text(label)}</span><i></i></div>'
+    return f'<div class="arrow {kind}"><span>{escaped(label)}</span><i></i></div>'
 
 
 def _pool(kind: str, services: t.Sequence[Plan]) -> str:
@@ -172,7 +164,7 @@ def _pool(kind: str, services: t.Sequence[Plan]) -> str:
     shown += [count(range(devices), "NPU")] if devices else []
     hosts = sorted({service["host"] for service in services}, key=natural)
     where = ", ".join(hosts) if len(hosts) <= 4 else f"{hosts[0]} … {hosts[-1]} ({len(hosts)} hosts)"
-    return f'<div class="box {kind}"><b>{text(TITLES[kind])}</b><span>{", ".join(shown)}</span><small>{text(where)}</small></div>'
+    return f'<div class="box {kind}"><b>{escaped(TITLES[kind])}</b><span>{", ".join(shown)}</span><small>{escaped(where)}</small></div>'
 
 
 def _store(groups: t.Mapping[str, list[Plan]]) -> str:
@@ -186,7 +178,7 @@ def _store(groups: t.Mapping[str, list[Plan]]) -> str:
     names = ", ".join(f"{service['name']} on {service['host']}" for service in metadata_services)
     users = [TITLES[kind].lower() for kind in groups if any("Store" in name for name in connectors(groups[kind]))]
     shared = f"; shared by {' and '.join(users)}" if users else ""
-    return f'<p class="store"><b>KV store</b> in host memory, metadata by {text(names)}{text(shared)}</p>'
+    return f'<p class="store"><b>KV store</b> in host memory, metadata by {escaped(names)}{escaped(shared)}</p>'
 
 
 def _hosts(plan: Plan, kind: str, services: t.Sequence[Plan]) -> str:
@@ -196,11 +188,13 @@ def _hosts(plan: Plan, kind: str, services: t.Sequence[Plan]) -> str:
     for name in sorted({service["host"] for service in services}, key=natural):
         own = [service for service in services if service["host"] == name]
         record = records.get(name, {})
-        address = f"<small>{text(record['address'])}</small>" if record else ""
+        address = f"<small>{escaped(record['address'])}</small>" if record else ""
         lines = "".join(f"<li>{_label(group)}</li>" for group in same_instance(own))
         devices = _devices(record, plan["services"], kind) if kind != "other" else ""
-        cards.append(f'<div class="host"><header><b>{text(name)}</b>{address}</header>{devices}<ul>{lines}</ul></div>')
-    return f'<h2>{text(TITLES[kind])}</h2><div class="hosts {kind}">{"".join(cards)}</div>'
+        cards.append(
+            f'<div class="host"><header><b>{escaped(name)}</b>{address}</header>{devices}<ul>{lines}</ul></div>'
+        )
+    return f'<h2>{escaped(TITLES[kind])}</h2><div class="hosts {kind}">{"".join(cards)}</div>'
 
 
 def same_instance(services: t.Sequence[Plan]) -> list[list[Plan]]:
@@ -213,8 +207,8 @@ def _label(services: t.Sequence[Plan]) -> str:
     """The name of a service, or the first and last of those of one instance, with the ports of their APIs."""
     first, last = services[0]["name"], services[-1]["name"]
     apis = spans({port["first"] for service in services for port in service["ports"] if port["name"] == "api"})
-    return text(first if first == last else f"{first} … {last}") + (
-        f" <small>port {text(apis)}</small>" if apis else ""
+    return escaped(first if first == last else f"{first} … {last}") + (
+        f" <small>port {escaped(apis)}</small>" if apis else ""
     )
 
 
@@ -230,10 +224,10 @@ def _devices(record: Plan, services: t.Sequence[Plan], kind: str) -> str:
     for device in record.get("devices", []):
         owner = owners.get(device)
         if owner is None or kind_of(owner) != kind:
-            cells.append(f'<span title="{text(owner["name"] if owner else "not used")}">{device}</span>')
+            cells.append(f'<span title="{escaped(owner["name"] if owner else "not used")}">{device}</span>')
         else:
             shade = " odd" if owner["instance"] % 2 else ""
-            cells.append(f'<span class="used{shade}" title="{text(owner["name"])}">{device}</span>')
+            cells.append(f'<span class="used{shade}" title="{escaped(owner["name"])}">{device}</span>')
     return f'<div class="devices">{"".join(cells)}</div>' if cells else ""
 
 
@@ -245,7 +239,7 @@ def _services(plan: Plan) -> str:
             f"{port['name']} {spans(range(port['first'], port['first'] + port['count']))}" for port in service["ports"]
         )
         cells = (service["name"], service["host"], spans(service["devices"]), ports)
-        rows.append("<tr>" + "".join(f"<td>{text(cell)}</td>" for cell in cells) + "</tr>")
+        rows.append("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in cells) + "</tr>")
     head = "<tr><th>Service</th><th>Host</th><th>Devices</th><th>Ports</th></tr>"
     return (
         f"<h2>Services and ports</h2><details><summary>{count(plan['services'], 'service')}</summary>"
@@ -257,7 +251,7 @@ def _findings(plan: Plan) -> str:
     if not plan["findings"]:
         return ""
     items = "".join(
-        f"<li><b>{text(item['severity'])}</b> {text(item['path'])}: {text(item['problem'])} <small>{text(item['id'])}</small></li>"
+        f"<li><b>{escaped(item['severity'])}</b> {escaped(item['path'])}: {escaped(item['problem'])} <small>{escaped(item['id'])}</small></li>"
         for item in plan["findings"]
     )
     return f"<h2>Findings</h2><ul>{items}</ul>"

@@ -16,7 +16,7 @@ from .base import Case, Rules
 RULES = Rules()
 SOCKETS = ("containerd.sock", "crio.sock", "docker.sock", "podman.sock")  # who writes there starts containers as root
 CANN = "/usr/local/Ascend"  # shared with the driver, as its installers do
-SECRETS = "contains inference_root, with the files and secrets of all services"
+SECRETS = "has files and secrets of all services of the host"
 SYSTEM = "is a folder of the operating system or of all users"
 
 
@@ -56,6 +56,7 @@ def _read(case: Case) -> Folders:
 def _mounted(case: Case) -> Folders:
     """Further folders of a host that containers get."""
     for place, path, name in (*_of_containers(case), *_of_pods(case)):
+        path = posixpath.normpath(path) if path.startswith("/") else path  # /data/../etc is /etc
         if posixpath.basename(path) in SOCKETS:
             yield place, path, f"{name}: {path} is the socket of a container engine, over which a service becomes root"
         elif holds_the_system(path):
@@ -88,9 +89,10 @@ def _of_pods(case: Case) -> list[tuple[str, str, str]]:
 
 
 def _has_root(case: Case, path: str) -> bool:
-    """Whether the collection's folder on a host is below the path, or is it."""
-    own = posixpath.normpath(case.context.description.root) + "/"
-    return not case.in_pods and own.startswith(posixpath.normpath(path) + "/")
+    """Whether the collection's folder on a host is below the path, or is it, or the path is in its folders of services or programs."""
+    root, path = (posixpath.normpath(name) + "/" for name in (case.context.description.root, path))
+    of_services = tuple(f"{root}{name}/" for name in ("deployments", "venvs"))
+    return not case.in_pods and (root.startswith(path) or path.startswith(of_services))
 
 
 @RULES.rule(
@@ -105,5 +107,7 @@ def system(case: Case) -> t.Iterator[Finding]:
     """
     for find in (_made, _read, _mounted):
         for place, path, problem in find(case):
-            if path.startswith("/") and ".." not in path.split("/"):
+            if path.startswith("/") and (
+                find is _mounted or ".." not in path.split("/")
+            ):  # ROOT-PATH and MODEL-PATH judge those
                 yield Finding.at(place, path, problem)

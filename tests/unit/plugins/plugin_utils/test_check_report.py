@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from ansible_collections.ascend.inference.plugins.filter.check_plan import check_plan_filter
+from ansible_collections.ascend.inference.plugins.filter.check_report import report_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report_page import check_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report_style import STYLE
@@ -52,6 +54,49 @@ def test_the_page_is_one_file_and_no_text_of_a_host_becomes_markup():
     assert "&lt;script&gt;" in page
     assert "<script" not in page
     assert not re.search(r'src=|href="[^#]|url\(|@import', page)
+
+
+def marked(value, mark):
+    """The value with a mark at the end of each text."""
+    if isinstance(value, dict):
+        return {key: marked(item, mark) for key, item in value.items()}
+    if isinstance(value, list):
+        return [marked(item, mark) for item in value]
+    return value + mark if isinstance(value, str) else value
+
+
+def texts(value, path=()):
+    """The path of each text of the facts; of a list only the last entry, as all have the same form."""
+    items = value.items() if isinstance(value, dict) else list(enumerate(value))[-1:] if isinstance(value, list) else ()
+    for key, item in items:
+        if isinstance(item, str):
+            yield (*path, key)
+        else:
+            yield from texts(item, (*path, key))
+
+
+def changed(value, path, mark):
+    """A copy in which one text ends with a mark."""
+    if not path:
+        return value + mark
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = changed(value[path[0]], path[1:], mark)
+    return copy
+
+
+MARK = "'\"><script>alert(1)</script>\x1b[2J\x07"
+
+
+@pytest.mark.parametrize("host", ["n1", "n3"])
+def test_markup_in_any_text_of_a_host_is_shown_as_text(host):
+    """Each text alone, as one that is no number any more can hide what stands beside it; then all together."""
+    data = facts()
+    paths = list(texts(data[host], (host,)))
+    assert len(paths) > 20
+    for found in [*(changed(data, path, MARK) for path in paths), {**data, host: marked(data[host], MARK)}]:
+        page = report_filter(plan(), found, check_plan_filter(plan(), found), run=RUN)
+        assert "<script" not in page and "\x1b" not in page and "\x07" not in page
+    assert """http-equiv="Content-Security-Policy" content="default-src 'none';""" in page
 
 
 def test_a_device_s_cell_is_marked_and_leads_to_its_finding():

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import time
 from concurrent import futures
@@ -15,9 +17,14 @@ from ansible_collections.ascend.inference.plugins.filter.deployed_plan import wh
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.filter.upgrade import FilterModule
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import question, status_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan import handover
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan import handover, record
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import hand_over, parts, take
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of, whole_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import (
+    plan_files,
+    record_of,
+    stored_plan,
+    whole_plan,
+)
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_handover import plan
 
 
@@ -94,3 +101,18 @@ def test_filters_read_stored_plans():
 def test_a_damaged_plan_is_named(text):
     with pytest.raises(AnsibleFilterError, match="the deployed plan is damaged"):
         whole_filter({"whole": text})
+
+
+def test_a_small_text_that_becomes_much_ends_at_a_limit(monkeypatch):
+    monkeypatch.setattr(record, "LIMIT", 1 << 20)
+    bomb = base64.b64encode(gzip.compress(b'{"a": "' + b" " * (1 << 20) + b'"}')).decode()
+    with pytest.raises(ValueError, match="more than 1 MiB"):
+        whole_plan({"whole": bomb})
+    assert stored_plan(json.dumps({"whole": bomb})) == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 200_000, json.dumps({"whole": base64.b64encode(gzip.compress(b"[" * 200_000)).decode()})]
+)
+def test_a_text_of_brackets_is_a_damaged_plan(text):
+    assert stored_plan(text) == {}

@@ -678,6 +678,7 @@ MISTAKES: tuple[Mistake, ...] = (
         for path in (
             *("/etc", "//etc/./ssl/", "/proc", "/sys", "/dev", "/dev/shm", "/boot", "/root", "/run", "/var/run"),
             *("/run/secrets", "/usr/lib", "/home", "/opt/ascend-inference", "/usr/local/Ascend"),
+            *("/root/.ssh", "/var/spool/cron/crontabs", "/opt/ascend-inference/deployments/b/services"),
         )
     ),
     M("FOLDER-SYSTEM", "docker", {f"{D}.model": "/dev"}, also="MODEL-PAIR"),
@@ -686,6 +687,9 @@ MISTAKES: tuple[Mistake, ...] = (
         for mount in (
             *("/:/host:ro", "/etc/:/x:ro", "/var/run:/x", "/root:/root", "/opt:/data", "/opt/ascend-inference:/data"),
             *("/var/run/docker.sock:/x.sock", "/run/containerd/containerd.sock:/run/containerd/containerd.sock"),
+            *("/data/../etc:/x", "/data/..:/x", "/var/../:/x:ro", "/data/../run/docker.sock:/x", "/proc/1/root:/x"),
+            *("/etc/cron.d:/x", "/data/../etc/systemd/system:/x", "/root/.ssh:/x", "/var/lib/docker:/x"),
+            *("/var/lib/kubelet/pods:/x", "/opt/ascend-inference/deployments/b:/x", "/opt/ascend-inference/venvs:/x"),
         )
     ),
     M("FOLDER-SYSTEM", "kubernetes", {"inference_model.path": "/usr/local/moe"}),
