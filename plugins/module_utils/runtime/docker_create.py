@@ -36,7 +36,7 @@ def creation(service, settings):
         argv.append("--pids-limit={}".format(container["pids_limit"]))
     argv += [f"--device={path}:{path}:rwm" for path in container["devices"]]
     argv += [f"--volume={mount}" for mount in [*container["mounts"], *_present_here(container)]]
-    argv += accounts.mounts(container)
+    argv += [_strict(mount) for mount in container.get("mounts_of_paths", ())] + accounts.mounts(container)
     argv += ["--restart=unless-stopped", f"--stop-signal=SIG{service['stop_signal']}"]
     argv += [f"--stop-timeout={service['stop_timeout']}", "--log-driver=json-file"]
     argv += [f"--log-opt=max-size={settings['log_size']}", f"--log-opt=max-file={settings['log_copies']}"]
@@ -44,6 +44,12 @@ def creation(service, settings):
     argv += [f"--label={LABEL}{name}={value}" for name, value in labels]
     # The service's script replaces the image's entry point: it sources the image's login shell files.
     return [*argv, "--entrypoint=/bin/sh", container["image"], service["script"]]
+
+
+def _strict(mount):
+    """``--mount`` for SOURCE:TARGET[:ro]. Unlike a volume it fails if the source is missing, and makes no folder of its name."""
+    source, target, *options = mount.split(":")
+    return f"--mount=type=bind,source={source},target={target}" + (",readonly" if options == ["ro"] else "")
 
 
 def _present_here(container):

@@ -12,6 +12,7 @@ from ...description.variables import Host
 from ...releases.matrix import IMAGE, IMAGE_SUFFIX
 from ..deployment import Context
 from .npu import rank_table_path
+from .paths import Seen, mounts
 
 DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 READ_ONLY = (
@@ -58,17 +59,17 @@ def container(
     settings, wide, accelerated = context.description.container, host.hardware == "950", bool(model)
     devices = list(device_files(host)) if accelerated else []
     files = [*READ_ONLY, *(READ_ONLY_950 if wide else ())] if accelerated else []
-    mounts = [f"{path}:{path}:ro" for path in sorted(files)]
-    mounts += [f"{model}:{model}:ro"] if model.startswith("/") else []
+    volumes = [f"{path}:{path}:ro" for path in sorted(files)]
+    volumes += [f"{model}:{model}:ro"] if model.startswith("/") else []
     if accelerated and "llmdatadist" in context.everywhere:
-        mounts.append(f"{rank_table_path(context)}:{rank_table_path(context)}:ro")
+        volumes.append(f"{rank_table_path(context)}:{rank_table_path(context)}:ro")
     work = posixpath.join(directory, "work")
-    mounts += [f"{directory}:{directory}:ro", f"{work}:{work}", *settings.mounts]
+    volumes += [f"{directory}:{directory}:ro", f"{work}:{work}", *settings.mounts]
     return {
         "name": context.runtime.unit(context.description.deployment, name),
         "image": own_image or image(context, host),
         "devices": devices,
-        "mounts": mounts,
+        "mounts": volumes,
         "network": "host",
         "ipc": "host" if accelerated else "private",
         "shm_size": settings.shm_size if accelerated else "",
@@ -79,3 +80,13 @@ def container(
         "ulimits": {"memlock": -1, "nofile": 1048576},
         "work_directory": work,
     }
+
+
+def with_paths(context: Context, box: dict[str, t.Any], paths: t.Iterable[Seen]) -> dict[str, t.Any]:
+    """The container of an engine, with the files of the host that its options name. A pod has volumes of its own instead.
+
+    Unlike ``mounts``, these are refused by the container engine if they are missing: it would make empty folders of their names.
+    """
+    if context.runtime.in_cluster:
+        return box
+    return {**box, "mounts_of_paths": mounts(paths, [mount.split(":")[1] for mount in box["mounts"] if ":" in mount])}

@@ -15,11 +15,12 @@ from ..placement import Instance, Process
 from ..ports import bound, carries
 from ..service import File, Health, Service, Start, Stop, base_url
 from .arguments import arguments
-from .container import container
+from .container import container, with_paths
 from .links import link_watch
 from .metadata_services import engine_environment, metadata_service_of, service_names
 from .mooncake import engine_venv
 from .npu import npu_environment, preloads, rank_table_path, refers_to_itself, shell_file, sources
+from .paths import seen
 from .vllm import command_line
 
 GRACE = 30  # seconds between an engine's shutdown timeout and the runtime's SIGKILL
@@ -51,6 +52,8 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
     )
     derived = engine_environment(context, metadata_service, store.path) if metadata_service and store else {}
     watch = link_watch(context, instance, process)
+    argv = (command(context, "vllm"), "serve", model, *command_line(arguments(context, instance, process)))
+    env = _environment(context, instance, process, derived, user_env)
     return Service(
         name=name,
         kind=instance.kind,
@@ -59,13 +62,8 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         instance=instance.number,
         rank=process.number,
         devices=process.devices,
-        argv=(
-            command(context, "vllm"),
-            "serve",
-            model,
-            *command_line(arguments(context, instance, process)),
-        ),
-        env=_environment(context, instance, process, derived, user_env),
+        argv=argv,
+        env=env,
         secret_env={"VLLM_API_KEY": "api_key"} if "api_key" in description.secrets and not headless else {},
         ports=bound(instance, process, assigned, context.transfer_of(instance.pool), context.engine),
         source=(*sources(context), files[-1].path) if npu else (),
@@ -84,7 +82,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
             description.stop_timeout
             + (GRACE if context.engine.shutdown_timeout and context.release.shutdown_timeout else 0),
         ),
-        container=container(context, process.host, name, directory, model)
+        container=with_paths(context, container(context, process.host, name, directory, model), seen(argv, env))
         if context.contained and context.engine.images
         else None,
         link_watch=watch,

@@ -12,6 +12,7 @@ from ....module_utils.files.system_folders import holds_the_system, is_no_data, 
 from ...description.findings import Finding
 from ...description.variables import Description
 from .base import Case, Rules
+from .paths import given_paths
 
 RULES = Rules()
 SOCKETS = ("containerd.sock", "crio.sock", "docker.sock", "podman.sock")  # who writes there starts containers as root
@@ -67,10 +68,16 @@ def _mounted(case: Case) -> Folders:
 
 def _of_containers(case: Case) -> list[tuple[str, str, str]]:
     """Variable, path on the host, and the whole mount."""
-    mounts = case.context.description.container.mounts if case.context.contained and not case.in_pods else ()
-    return [
+    if not case.context.contained or case.in_pods:
+        return []
+    mounts = case.context.description.container.mounts
+    named = [
         (f"inference_container.mounts[{index}]", mount.partition(":")[0], f"mount '{mount}'")
         for index, mount in enumerate(mounts)
+    ]
+    return [
+        *named,
+        *((place, item.shown, "mount of the path") for place, item in given_paths(case) if item.of_the_host),
     ]
 
 

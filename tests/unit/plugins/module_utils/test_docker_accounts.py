@@ -199,3 +199,11 @@ def test_a_file_of_the_host_is_mounted_where_the_host_has_it(tmp_path):
     wanted = [f"{path}:/etc/{path.name}:ro" for path in (there, absent)]
     words = creation(played.service("a", mounts_if_present=wanted), SETTINGS)
     assert [word for word in words if "/etc/" in word] == [f"--volume={wanted[0]}"]
+
+
+def test_a_path_of_an_option_is_mounted_so_that_a_missing_file_is_an_error():
+    words = creation(played.service("a", mounts_of_paths=["/srv/t.jinja:/srv/t.jinja:ro", "/srv/d:/srv/d"]), SETTINGS)
+    assert [word for word in words if word.startswith("--mount")] == [
+        "--mount=type=bind,source=/srv/t.jinja,target=/srv/t.jinja,readonly",
+        "--mount=type=bind,source=/srv/d,target=/srv/d",
+    ]
