@@ -368,4 +368,4 @@ def test_an_empty_inventory_is_named(tmp_path):
     (tmp_path / "inventory.yml").write_text("all: {hosts: {}}\n")
     done = run(tmp_path)
     assert done.returncode != 0
-    assert "The inventory has no hosts" in done.stdout
+    assert "Ansible found no hosts in" in done.stdout
