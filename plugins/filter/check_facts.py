@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from functools import partial
 
 from ansible.errors import AnsibleFilterError
 
@@ -23,8 +24,8 @@ def facts_filter(plan: t.Any, results: t.Any) -> dict[str, t.Any]:
 def peers_filter(plan: t.Any, results: t.Any, mode: t.Any = "plan", left_out: t.Any = ()) -> dict[str, t.Any]:
     """The peers that each host's devices ping."""
     try:
-        planned, excluded = plain(plan), plain(list(left_out))
-        return judged(lambda known: fabric_peers(planned, known, str(mode), excluded), facts_filter(plan, results))
+        pairs = partial(fabric_peers, plain(plan), mode=str(mode), left_out=plain(list(left_out)))
+        return judged(pairs, facts_filter(plan, results))
     except ValueError as error:
         raise AnsibleFilterError(f"fabric_peers: {error}") from error
 
@@ -34,8 +35,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {
-            "_check_facts": facts_filter,
-            "_fabric_peers": peers_filter,
-            "_fabric_plane": fabric_plane,
-        }
+        return {"_check_facts": facts_filter, "_fabric_peers": peers_filter, "_fabric_plane": fabric_plane}
