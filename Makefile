@@ -65,7 +65,7 @@ e2e-check: ## detect faults planted in simulated hosts
 e2e-kthena: ## deploy to a simulated Kubernetes API
 	@bash .ci/parts/script.sh e2e-kthena $(ARGS)
 
-molecule: ## run scenarios on systemd nodes in containers; ARGS="nodes" selects one
+molecule: ## run scenarios on systemd nodes in containers; ARGS="default" selects one
 	@bash .ci/parts/molecule.sh $(ARGS)
 
 parsers: ## pass the commands of the first-class releases to the parsers of these releases

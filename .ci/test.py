@@ -55,7 +55,6 @@ ORDER = (
 # mutation says how good the unit tests are, not whether the code is right.
 LONG_ONLY = {
     "mutation",
-    "molecule-nodes",
     "molecule-engine",
     "molecule-address_systemd",
     "molecule-changes_docker",

@@ -2,25 +2,20 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Run the scenarios in molecule/ on systemd nodes in containers: all, or the given ones: molecule.sh nodes
+# Run the scenarios in molecule/ on systemd nodes in containers, as `molecule test --scenario-name NAME` does: all, or the given ones.
 # MOLECULE_COMMAND=converge (or login, verify, destroy ...) runs one step instead of a complete test.
-# Each scenario deploys and verifies. Only some test check mode, idempotence, faults and removal; with LONG=1 all of them.
+# The steps of a scenario are in its molecule.yml. Some leave out check mode, idempotence, faults or removal; LONG=1 runs all steps of those.
 . "$(dirname "$0")/../lib.sh"
 use dev
 with_collections
-# Scenarios may run in parallel; one of them builds the images.
-flock --close .cache/locks/images bash .ci/parts/images.sh
+say "Docker engine"
+.ci/docker-up
+.ci/apt openssh-client
 
-steps_of() { # SCENARIO
-    case ${LONG:+long-}$1 in
-        mooncake_1p1d) echo create, prepare, check, converge, idempotence, verify, side_effect, cleanup ;;
-        docker_pd) echo create, prepare, converge, idempotence, verify, side_effect, cleanup ;;
-        install) echo create, prepare, converge, idempotence, verify, side_effect ;;
-        llmdatadist_1p2d) echo create, prepare, converge, verify, side_effect ;;
-        long-install) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect, side_effect back.yml, cleanup ;;
-        long-llmdatadist_1p2d) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect faults.yml, side_effect, cleanup ;;
-        address_*) echo create, prepare, converge, idempotence, side_effect, cleanup ;;
-        *changes_* | *halves_* | *_changes) echo create, prepare, converge, side_effect ;;
+long_steps_of() { # SCENARIO
+    case $1 in
+        install) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect, side_effect back.yml, cleanup ;;
+        llmdatadist_1p2d) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect faults.yml, side_effect, cleanup ;;
         *) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect, cleanup ;;
     esac
 }
@@ -28,10 +23,9 @@ steps_of() { # SCENARIO
 if [ $# -eq 0 ]; then
     for scenario in molecule/*/molecule.yml; do set -- "$@" "$(basename "$(dirname "$scenario")")"; done
 fi
-# The scenarios of this project are in molecule/, a top-level folder of the collection.
-export MOLECULE_GLOB=${MOLECULE_GLOB:-molecule/*/molecule.yml}
 for name in "$@"; do
-    say "molecule ${MOLECULE_COMMAND:-test} $name"
-    MOLECULE_STEPS="[destroy, $(steps_of "$name"), destroy]" molecule "${MOLECULE_COMMAND:-test}" --scenario-name "$name"
+    say "molecule ${MOLECULE_COMMAND:-test} --scenario-name $name"
+    if [ -n "${LONG:-}" ]; then export MOLECULE_STEPS="[destroy, $(long_steps_of "$name"), destroy]"; fi
+    molecule "${MOLECULE_COMMAND:-test}" --scenario-name "$name"
 done
 say "done"

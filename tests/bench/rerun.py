@@ -54,7 +54,7 @@ def counted_site(inventory: str) -> tuple[float, dict[str, list[str]]]:
     with tempfile.NamedTemporaryFile("r") as started:
         seconds, output = timed(
             [str(PROGRAMS / "ansible-playbook"), f"--inventory={inventory}", "ascend.inference.site"],
-            ANSIBLE_CALLBACK_PLUGINS=str(HERE),
+            ANSIBLE_CALLBACK_PLUGINS=str(HERE.parent / "callbacks"),
             ANSIBLE_CALLBACKS_ENABLED="count_modules",
             COUNT_MODULES=started.name,
         )
