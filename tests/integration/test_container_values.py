@@ -39,7 +39,7 @@ def image():
 
 
 @pytest.mark.parametrize("kind", ["decode", "router"])
-def test_the_engine_understands_each_value_as_it_was_planned(image, kind):
+def test_the_engine_understands_each_value_as_it_was_planned(image, kind, tmp_path):
     plan = launch_plan(*family("docker", CHANGES))
     planned = next(service for service in plan["services"] if service["kind"] == kind)
     (service,) = service_states(plan, [planned])
@@ -48,6 +48,14 @@ def test_the_engine_understands_each_value_as_it_was_planned(image, kind):
         "image": image,
         "devices": ["/dev/null"] if service["container"]["devices"] else [],
     }
+    if kind == "decode":  # the paths of a deployment that is not on this machine; Docker refuses files that are missing
+        (tmp_path / "passwd").touch()
+        (tmp_path / "group").touch()
+        container["accounts"] = {
+            **container["accounts"],
+            "passwd": str(tmp_path / "passwd"),
+            "group": str(tmp_path / "group"),
+        }
     name = f"ascend-inference-test-{uuid.uuid4().hex[:8]}"
     argv = creation({**service, "unit": name, "container": container}, {**SETTINGS, "deployment": plan["deployment"]})
     made = subprocess.run(["docker", "create", "--pull=never", *argv], capture_output=True, text=True, check=False)
@@ -59,6 +67,10 @@ def test_the_engine_understands_each_value_as_it_was_planned(image, kind):
     (found,) = json.loads(text)
     config, host = found["Config"], found["HostConfig"]
     assert sorted(host["Binds"]) == sorted(container["mounts"]) and set(AWKWARD) < set(host["Binds"])
+    own_files = sorted((item["Source"], item["Target"], item["ReadOnly"]) for item in host.get("Mounts") or [])
+    assert own_files == [
+        (str(tmp_path / name), f"/etc/{name}", True) for name in ("group", "passwd") if kind == "decode"
+    ]
     assert [item["PathOnHost"] for item in host["Devices"] or []] == container["devices"]
     assert (host["NetworkMode"], host["IpcMode"]) == (container["network"], container["ipc"])
     assert host["ReadonlyRootfs"] is container["read_only"] is True
