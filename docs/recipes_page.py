@@ -40,8 +40,9 @@ names hosts, the model's path and the network interface:
    inference_interface: enp67s0f0
    inference_model: {path: /models/Qwen3-235B-A22B-W8A8, name: qwen3}
 
-What the inventory sets wins, value by value; a null leaves out what the recipe has. The plan's section ``recipe`` says which
-values came from the recipe and which were replaced. ``ansible-playbook ascend.inference.recipes`` prints this list.
+What the inventory sets wins, value by value, for one pool as well as for all engines (``inference_args``, ``inference_env``); a null
+leaves out what the recipe has. The plan's section ``recipe`` says which values came from the recipe and which were replaced.
+``ansible-playbook ascend.inference.recipes`` prints this list.
 
 The recipe's release is what its source is about. Unless the recipe names one of the release table, the collection's default
 release is planned, and its rules judge the settings.

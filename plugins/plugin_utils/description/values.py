@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values that users, files and engines write as text: whole numbers, numbers, sizes, JSON (None where the text is none of them); names in order."""
+"""Values that users, files and engines write as text: whole numbers, numbers, sizes, JSON (None where the text is none of them); names."""
 
 from __future__ import annotations
 
@@ -44,6 +44,16 @@ def size(raw: t.Any) -> int | None:
 def natural(name: str) -> tuple[t.Any, ...]:
     """Sort key that puts node2 before node10."""
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name))
+
+
+def canonical(key: str) -> str:
+    """The canonical name of an option: ``--max_num_seqs``, ``max_num_seqs`` and ``max-num-seqs`` are ``max-num-seqs``.
+
+    The part after a dot is a key inside a configuration, whose spelling vLLM's parser does not change, so
+    ``attention_config.indexer_kv_dtype`` is ``attention-config.indexer_kv_dtype``.
+    """
+    head, dot, tail = str(key).lstrip("-").partition(".")
+    return head.replace("_", "-") + dot + tail
 
 
 def merged(base: t.Mapping[str, t.Any], over: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -5,19 +5,19 @@
 
 from __future__ import annotations
 
-import copy
 import typing as t
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding, nearest
 from .catalogue import RECIPES
+from .scopes import PARTS, giving_way, said
 
 WORD = "inference_recipe"
 Words = dict[str, t.Any]
 
 
 def with_recipe(variables: t.Mapping[str, t.Any]) -> tuple[Words, list[Finding]]:
-    """The variables on top of those of the recipe that they name; an unknown recipe is a finding."""
+    """The variables on top of those of the recipe that they name, at every scope; an unknown recipe is a finding."""
     name = variables.get(WORD)
     if not name:
         return dict(variables), []
@@ -29,7 +29,7 @@ def with_recipe(variables: t.Mapping[str, t.Any]) -> tuple[Words, list[Finding]]
         return dict(variables), [
             Finding(WORD, "RECIPE-UNKNOWN", f"unknown recipe {name}", fix, value=str(name), why=why)
         ]
-    return merged(copy.deepcopy(recipe["variables"]), variables), []
+    return merged(giving_way(recipe["variables"], variables), variables), []
 
 
 def merged(base: Words, over: t.Mapping[str, t.Any]) -> Words:
@@ -49,7 +49,7 @@ def origin(variables: t.Mapping[str, t.Any]) -> Words:
     recipe = RECIPES[name]
     brought, replaced = [], []
     for path, value in leaves(recipe["variables"]):
-        found = _at(variables, path)
+        found = _said(variables, path)
         (replaced if found is not MISSING and str(found) != str(value) else brought).append(".".join(path))
     facts = {key: recipe[key] for key in ("model", "hardware", "release", "source")}
     return {"name": name, **facts, "brought": brought, "replaced": replaced}
@@ -65,6 +65,13 @@ def leaves(value: t.Any, path: tuple[str, ...] = ()) -> t.Iterator[tuple[tuple[s
             yield from leaves(value[key], (*path, str(key)))
     else:
         yield path, value
+
+
+def _said(variables: t.Mapping[str, t.Any], path: tuple[str, ...]) -> t.Any:
+    """The user's value for a recipe's path: options of pools may be written for all pools, and in other spellings."""
+    if len(path) > 3 and path[0] == "inference_pools" and path[2] in PARTS:
+        return _at(said(variables, path[1], path[2]), path[3:])
+    return _at(variables, path)
 
 
 def _at(variables: t.Mapping[str, t.Any], path: tuple[str, ...]) -> t.Any:

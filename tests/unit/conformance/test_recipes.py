@@ -120,3 +120,104 @@ def test_the_page_is_in_step():
     script = ROOT / "docs" / "recipes_page.py"
     shown = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
     assert shown == recipes_page.PAGE.read_text(encoding="utf-8"), "run: python docs/recipes_page.py --write"
+
+
+# One option and one variable of each recipe's pools, as a user would change them
+def changed(name):
+    """The first option and variable that every pool of a recipe sets, with other values: {part: {key: value}}."""
+    pools = RECIPES[name]["variables"]["inference_pools"].values()
+    option = next(key for key in ("max-model-len", "max-num-seqs") if all(key in pool["args"] for pool in pools))
+    own = {"args": {option: 1536}}
+    shared = set.intersection(*(set(pool.get("env", {})) for pool in pools)) - {"DYNAMIC_EPLB"}
+    if shared:
+        own["env"] = {min(shared & {"HCCL_BUFFSIZE"} or shared): "1234"}
+    return own
+
+
+def values_of(plan, part, key):
+    """The final values of an option or variable, by kind of engine."""
+    found = {}
+    for service in plan["services"]:
+        if service["kind"] in ("encode", "prefill", "decode", "colocated"):
+            argv = service["argv"]
+            value = argv[argv.index(f"--{key}") + 1] if part == "args" else service["env"].get(key)
+            found.setdefault(service["kind"], set()).add(str(value))
+    return found
+
+
+def accepted(words, inventory):
+    """The plan, also if a rule has an objection to the value, which is not what is asked here."""
+    try:
+        return launch_plan(words, inventory)
+    except PlanError as error:
+        ids = sorted({finding.id for finding in error.findings})
+        return launch_plan({**words, "inference_rules_ignore": ids}, inventory)
+
+
+@pytest.mark.parametrize("spelling", [str, lambda key: f"--{key.replace('-', '_')}"], ids=["plain", "dashes"])
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_what_the_user_sets_for_all_engines_wins_over_every_recipe(name, spelling):
+    own = changed(name)
+    written = {spelling(key): value for key, value in own["args"].items()}
+    words, inventory, _documented = described(name, inference_args=written, inference_env=own.get("env", {}))
+    plan = accepted(words, inventory)
+    kinds = set(RECIPES[name]["variables"]["inference_pools"])
+    for part, options in own.items():
+        ((key, value),) = options.items()
+        assert values_of(plan, part, key) == {kind: {str(value)} for kind in kinds}
+        places = {f"inference_pools.{kind}.{part}.{key}" for kind in kinds}
+        assert places <= set(plan["recipe"]["replaced"]) and not places & set(plan["recipe"]["brought"])
+
+
+@pytest.mark.parametrize("spelling", [str, lambda key: f"--{key.replace('-', '_')}"], ids=["plain", "dashes"])
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_what_the_user_sets_for_one_pool_wins_over_every_recipe_and_over_all_engines(name, spelling):
+    own = changed(name)
+    kinds = sorted(RECIPES[name]["variables"]["inference_pools"])
+    first, rest = kinds[0], kinds[1:]
+    pool = {"args": {spelling(key): value for key, value in own["args"].items()}, "env": own.get("env", {})}
+    wide = {"inference_args": dict.fromkeys(own["args"], 768), "inference_env": dict.fromkeys(own.get("env", {}), "7")}
+    words, inventory, _documented = described(name, inference_pools={first: pool}, **wide)
+    plan = accepted(words, inventory)
+    for part, options in own.items():
+        ((key, value),) = options.items()
+        other = str(next(iter(wide[f"inference_{part}"].values())))
+        assert values_of(plan, part, key) == {first: {str(value)}, **{kind: {other} for kind in rest}}
+        assert {f"inference_pools.{kind}.{part}.{key}" for kind in kinds} <= set(plan["recipe"]["replaced"])
+
+
+@pytest.mark.parametrize(
+    ("own", "shown"),
+    [
+        ({"inference_args": {"speculative-config": {"num_speculative_tokens": 3}}}, ("mtp", 3)),
+        ({"inference_args": {"speculative_config": {"num_speculative_tokens": 3}}}, ("mtp", 3)),
+        ({"inference_args": {"speculative-config.num_speculative_tokens": 3}}, ("mtp", 3)),
+        ({"inference_pools": {"decode": {"args": {"speculative_config": {"num_speculative_tokens": 3}}}}}, ("mtp", 3)),
+        ({"inference_pools": {"decode": {"args": {"speculative-config.num_speculative_tokens": 3}}}}, ("mtp", 3)),
+        ({"inference_args": {"speculative-config": None}}, (None, None)),
+    ],
+)
+def test_a_mapping_of_the_user_keeps_what_the_recipe_has_beside_it(own, shown):
+    words, inventory, _documented = described("deepseek-r1-w8a8-a3", **own)
+    plan = launch_plan(words, inventory)
+    decode = next(service for service in plan["services"] if service["kind"] == "decode")
+    found = {}
+    for flag, value in zip(decode["argv"], decode["argv"][1:], strict=False):
+        if flag == "--speculative-config":
+            found = json.loads(value)
+        elif flag.startswith("--speculative-config."):
+            found[flag.partition(".")[2]] = json.loads(value) if value[0] in "{0123456789" else value
+    assert (found.get("method"), found.get("num_speculative_tokens")) == shown
+    replaced = plan["recipe"]["replaced"]
+    assert "inference_pools.decode.args.speculative-config.num_speculative_tokens" in replaced
+    assert ("inference_pools.decode.args.speculative-config.method" in replaced) == (shown[0] is None)
+
+
+def test_an_option_that_the_recipe_switches_on_is_switched_off_in_its_other_form():
+    words, inventory, _documented = described("deepseek-r1-w8a8-a3", inference_args={"no-trust-remote-code": True})
+    plan = launch_plan(words, inventory)
+    engines = [service for service in plan["services"] if service["kind"] in ("prefill", "decode")]
+    assert all(
+        "--no-trust-remote-code" in item["argv"] and "--trust-remote-code" not in item["argv"] for item in engines
+    )
+    assert "inference_pools.decode.args.trust-remote-code" in plan["recipe"]["replaced"]

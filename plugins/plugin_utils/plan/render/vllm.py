@@ -8,17 +8,9 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ...description.values import canonical
+
 Arguments = dict[str, t.Any]
-
-
-def canonical(key: str) -> str:
-    """The canonical name of an option: ``--max_num_seqs``, ``max_num_seqs`` and ``max-num-seqs`` are ``max-num-seqs``.
-
-    The part after a dot is a key inside a configuration, whose spelling vLLM's parser does not change, so
-    ``attention_config.indexer_kv_dtype`` is ``attention-config.indexer_kv_dtype``.
-    """
-    head, dot, tail = str(key).lstrip("-").partition(".")
-    return head.replace("_", "-") + dot + tail
 
 
 def merged(*layers: t.Mapping[str, t.Any]) -> Arguments:

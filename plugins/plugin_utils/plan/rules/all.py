@@ -18,6 +18,7 @@ from . import (
     environment_values,
     firewall,
     folders,
+    hidden,
     host_groups,
     host_values,
     json_values,
@@ -50,7 +51,7 @@ from .base import Case, Rule, Rules
 THEMES: dict[str, t.Iterable[Rule]] = {
     "Topology and devices": (*topology.RULES, *host_groups.RULES),
     "Parallel sizes": sizes.RULES,
-    "Values": (*values.RULES, *host_values.RULES, *unused.RULES),
+    "Values": (*values.RULES, *host_values.RULES, *unused.RULES, *hidden.RULES),
     "Ports": (*ports.RULES, *port_choice.RULES),
     "Connectors": (*connectors.RULES, *transfer_pairs.RULES),
     "Shared KV cache store": (*store.RULES, *store_ha.RULES, *memcache.RULES),

@@ -11,10 +11,9 @@ import re
 import typing as t
 
 from ...description.findings import PLACES_SHOWN, Finding, nearest
-from ...description.values import number, whole
+from ...description.values import canonical, number, whole
 from ...releases import options
 from ...releases.version import numbers
-from ..render.vllm import canonical
 from .base import Case, Rules
 from .engine_view import DERIVED, EngineView
 from .own_record import planned_value

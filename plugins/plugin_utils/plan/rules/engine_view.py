@@ -11,10 +11,9 @@ import json
 import typing as t
 from dataclasses import dataclass
 
-from ...description.values import merged, read_json, whole
+from ...description.values import canonical, merged, read_json, whole
 from ...description.variables import Description, HostSettings
 from ..placement import Instance, Process
-from ..render.vllm import canonical
 from ..service import Service
 
 # Derived options, and the pool variable that each is derived from

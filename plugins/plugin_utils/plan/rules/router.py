@@ -10,9 +10,9 @@ import re
 import typing as t
 
 from ...description.findings import Finding, nearest
+from ...description.values import canonical
 from ..render.client_paths import refused_path
 from ..render.router import flavour
-from ..render.vllm import canonical
 from ..routers.base import url
 from ..routers.registry import flavour_of
 from ..service import Service, bracketed, every_address

@@ -12,10 +12,9 @@ import typing as t
 
 from ...description.findings import Finding, nearest
 from ...description.texts import KINDS
-from ...description.values import read_json, size
+from ...description.values import canonical, read_json, size
 from ...description.variables import Master, Store
 from ...releases import options
-from ..render.vllm import canonical
 from .base import Case, Rules
 from .engine_view import extra_of
 

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.values import canonical
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.vllm import canonical, command_line, merged
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.vllm import command_line, merged
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 

@@ -885,6 +885,26 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ROUTER-VALUE", "pooled", {f"{ROUTER}.args.policy": "random_robin"}),
     M("ROUTER-VALUE", "pooled", {f"{ROUTER}.args.request-timeout-secs": "10m"}),
     W("ROUTER-METRICS-PORT", "p2p", {f"{ROUTER}.metrics_port": 8011}),
+    W(
+        "VALUE-HIDDEN",
+        "p2p",
+        {"inference_args.max-num-seqs": 9, f"{P}.args.max-num-seqs": 7, f"{D}.args.max-num-seqs": 8},
+    ),
+    W("VALUE-HIDDEN", "p2p", {"inference_args.max_num_seqs": 9, **{f"{pool}.args.max-num-seqs": 8 for pool in (P, D)}}),
+    W("VALUE-HIDDEN", "p2p", {"inference_env.HCCL_BUFFSIZE": 9, **{f"{pool}.env.HCCL_BUFFSIZE": 8 for pool in (P, D)}}),
+    W(
+        "VALUE-HIDDEN",
+        "p2p",
+        {f"{P}.args.max-num-seqs": 9, **{f"{P}.hosts.{host}.args.max-num-seqs": 8 for host in ("node1", "node2")}},
+    ),
+    W(
+        "VALUE-HIDDEN",
+        "p2p",
+        {
+            "inference_kv_transfer": "mooncake_hybrid",
+            **dict.fromkeys((f"{P}.kv_transfer", f"{D}.kv_transfer"), "mooncake"),
+        },
+    ),
     W("FRONTEND-UNUSED", "p2p", {**CERTIFIED}),
     W("FRONTEND-UNUSED", "p2p", {f"{ROUTER}.frontend_port": 9443}),
     M(
