@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing as t
 
 from ...module_utils.tools.finding import Finding
+from .meaning import close
 from .values import natural
 
 PLACES_SHOWN = 4  # maximum number of places that are listed for a group of equal findings
@@ -126,7 +126,12 @@ def spans(numbers: t.Iterable[int], separator: str = " ") -> str:
     return separator.join(str(first) if first == last else f"{first}-{last}" for first, last in found)
 
 
-def nearest(name: str, known: t.Iterable[str]) -> str:
-    """``Did you mean 'x'? `` for the closest of the known names, else an empty string."""
-    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
-    return f"Did you mean '{close[0]}'? " if close else ""
+def nearest(name: str, known: t.Iterable[str], aliases: t.Mapping[str, str] | None = None) -> str:
+    """``Did you mean 'x'? `` for the known name that is meant, else an empty string.
+
+    ``aliases`` has other names of known ones, which precede likeness.
+    """
+    names = list(known)
+    alias = (aliases or {}).get(str(name), "")
+    found = [alias] if alias and alias in names else close(str(name), names)
+    return f"Did you mean '{found[0]}'? " if found else ""

@@ -10,6 +10,7 @@ import re
 import typing as t
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from .meaning import same_numbers
 
 LIKENESS = 0.8  # prefil and prefill have 0.92, decoders and decode 0.86, prefill and decode 0.31
 
@@ -31,5 +32,6 @@ def extended(group: str, name: str) -> bool:
 
 def similar(name: str, groups: t.Iterable[str]) -> list[str]:
     """The groups with nearly this name, misspelt ones first."""
-    near = [group for group in groups if group != name and (misspelt(group, name) or extended(group, name))]
+    others = [group for group in groups if group != name and same_numbers(name, group)]
+    near = [group for group in others if misspelt(group, name) or extended(group, name)]
     return sorted(near, key=lambda group: (not misspelt(group, name), group))

@@ -27,9 +27,9 @@ FALSE = {"false", "no", "off", "0"}
 LARGEST = 10**6  # default upper bound of whole numbers; the planner iterates over many of them
 
 
-def choice(*values: str) -> t.Any:
-    """A field whose value is one of ``values``; the first one is the default."""
-    return dataclasses.field(default=values[0], metadata={"choices": values})
+def choice(*values: str, meaning: t.Callable[[str], str] = str) -> t.Any:
+    """A field whose value is one of ``values``; the first one is the default. ``meaning`` finds what other words stand for."""
+    return dataclasses.field(default=values[0], metadata={"choices": values, "meaning": meaning})
 
 
 def number(default: int, least: int = 1, most: int | None = None) -> t.Any:
@@ -230,7 +230,8 @@ class Reader:
         text = str(raw)
         if choices and text not in choices:
             allowed = ", ".join(choice or repr(choice) for choice in choices)
-            hint = f"{nearest(text, choices)}Allowed values: {allowed}."
+            alias = field.metadata.get("meaning", str)(text)
+            hint = f"{nearest(text, choices, {text: alias})}Allowed values: {allowed}."
             self.add(path, raw, f"{text!r} is not an allowed value", hint, "VARIABLE-CHOICE")
             return t.cast(str, choices[-1] if self.other else choices[0])
         problem = problem_of(text, field.metadata.get("kind", ""), lines)

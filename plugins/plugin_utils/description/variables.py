@@ -10,7 +10,6 @@ set by the planner.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import typing as t
 from dataclasses import dataclass
 
@@ -23,6 +22,7 @@ from .findings import Finding, nearest
 from .firewall import Firewall
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, documented, factory, firsts, mapping, number, typed
+from .meaning import close, generation_of
 from .probe import Probe
 from .store_ha import StoreHa
 from .texts import problem_of
@@ -499,7 +499,7 @@ class Description:
     )
     hardware: str = documented(
         "Hardware generation of the hosts. Default: a3, or cpu for the engine vllm_cpu. May differ per host.",
-        choice("", "a2", "a3", "950", "310p", "910a", "cpu"),
+        choice("", "a2", "a3", "950", "310p", "910a", "cpu", meaning=generation_of),
     )
     devices: int = documented(
         "Number of NPUs per host, or a list of device ids. 0: all NPUs of the hardware. May differ per host.",
@@ -580,9 +580,9 @@ def _of_variables(finding: Finding) -> Finding:
     if finding.id != "VARIABLE-UNKNOWN" or finding.path != f"inference.{name}":
         return finding
     known = [field.name for field in dataclasses.fields(Description) if field.init]
-    close = difflib.get_close_matches(name, [*known, *HOST_VARIABLES, *RUN_VARIABLES], n=3, cutoff=0.6)
-    names = ", ".join(PREFIX + item for item in close or sorted(known))
-    fix = f"Did you mean {names}? Correct the name or remove it." if close else f"Variables of a deployment: {names}."
+    alike = close(name, [*known, *HOST_VARIABLES, *RUN_VARIABLES], 3)
+    names = ", ".join(PREFIX + item for item in alike or sorted(known))
+    fix = f"Did you mean {names}? Correct the name or remove it." if alike else f"Variables of a deployment: {names}."
     why = "An unknown variable would silently have no effect."
     return dataclasses.replace(finding, problem="unknown variable", why=why, fix=fix)
 
@@ -700,7 +700,7 @@ def _hardware(reader: Reader, host: str, raw: t.Any, description: Description) -
         f"{host}.inference_hardware",
         raw,
         problem,
-        f"{nearest(str(raw).lower(), HARDWARE)}Choose one of them.",
+        f"{nearest(str(raw).lower(), HARDWARE, {str(raw).lower(): generation_of(str(raw))})}Choose one of them.",
         "VARIABLE-CHOICE",
     )
     return usual

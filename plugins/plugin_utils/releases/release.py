@@ -129,6 +129,16 @@ def _connectors(index: int) -> tuple[str, ...]:
     )
 
 
+def registered(connector: str) -> str:
+    """Which releases register a connector, as a sentence; empty if none does."""
+    names = list(ORDER)
+    spans = [
+        f"from {first} on" if not end else f"from {first} to {names[ORDER[end] - 1]}"
+        for first, end in data.CONNECTORS.get(connector, ())
+    ]
+    return f"{connector} is in releases {' and '.join(spans)}. " if spans else ""
+
+
 def _digest(flavour: str, index: int) -> str:
     """SHA-256 of a proxy's file; empty before the first release that was collected."""
     steps = [line.split("|")[1:] for line in sources.PROXY_SHA256.split() if line.startswith(flavour + "|")]

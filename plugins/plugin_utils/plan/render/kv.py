@@ -36,6 +36,15 @@ ASCEND_NAMES = {
     "lmcache": "LMCacheAscendConnector",
     "ucm": "UCMConnector",
 }
+# Other classes of upstream with the same work: vLLM's own, and names of other releases
+ALSO = {
+    "MooncakeConnector": "mooncake",
+    "MooncakeConnectorStoreV1": "store",
+    "MooncakeStoreConnector": "store",
+    "LMCacheConnectorV1": "lmcache",
+    "LMCacheConnector": "lmcache",
+}
+WORDS = {name.lower(): word for name, word in (*ALSO.items(), *((name, word) for word, name in ASCEND_NAMES.items()))}
 # Engines of all pools both read and write the shared cache (vllm-ascend ucm_deployment.md)
 BOTH_WAYS = ("ucm",)
 
@@ -48,6 +57,11 @@ def connector_name(context: Context, transfer: str) -> str:
     if name == "AscendStoreConnector" and name not in context.release.connectors:
         return "MooncakeConnectorStoreV1"
     return name
+
+
+def word_of(name: str) -> str:
+    """The word of inference_kv_transfer for the name of a connector's class; empty for an unknown one."""
+    return WORDS.get(name.lower(), "")
 
 
 def kv_transfer_config(context: Context, instance: Instance, process: Process | None = None) -> dict[str, t.Any] | None:

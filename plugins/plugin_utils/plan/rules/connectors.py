@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing as t
 
 from ...description.findings import Finding, nearest
+from ...description.meaning import close
+from ...releases.release import registered
 from ..ports import P2P
 from ..render import kv
 from .base import Case, Rules
-from .engine_view import KV, extra_of
+from .engine_view import KV, EngineView, extra_of
 
 RULES = Rules()
 TRANSFERS = tuple(kv.ASCEND_NAMES) + ("mooncake_store", "none")
@@ -94,7 +95,12 @@ def transfer_unknown(case: Case) -> t.Iterator[Finding]:
     for path, transfer, parts in transfers(case):
         for part in parts:
             if part not in TRANSFERS:
-                yield Finding.at(path, transfer, f"unknown KV transfer type '{part}'", nearest(part, TRANSFERS))
+                yield Finding.at(
+                    path,
+                    transfer,
+                    f"unknown KV transfer type '{part}'",
+                    nearest(part, TRANSFERS, {part: kv.word_of(part)}),
+                )
 
 
 @RULES.rule("TRANSFER-TWO", "Keep one of them.", "vLLM: one connector answers do_remote_prefill")
@@ -166,12 +172,29 @@ def connector_release(case: Case) -> t.Iterator[Finding]:
             if name in known or connector.get("kv_connector_module_path"):
                 continue
             problem = f"release {case.context.release.name} has no connector {name or 'without a name'}"
-            hint = f"{nearest(name, known)}Its connectors: {', '.join(known)}."
+            own = view.kv_path("kv_connector") if index == 0 or view.user_value(KV) else view.transfer_path
+            if own == view.transfer_path:
+                yield from _unavailable(case, view, name, problem)
+                continue
+            spelt = registered(name) or nearest(name, known)
+            hint = f"{spelt}Its connectors: {', '.join(known)}."
             if name == "MooncakeConnector" and case.npu:
                 problem = "MooncakeConnector is vLLM's connector for CUDA; vLLM-Ascend's is MooncakeConnectorV1"
                 hint = ""
-            own = view.kv_path("kv_connector") if index == 0 or view.user_value(KV) else view.transfer_path
             yield Finding.at(own, name, problem, hint)
+
+
+def _unavailable(case: Case, view: EngineView, name: str, problem: str) -> t.Iterator[Finding]:
+    """The finding for a connector that the planner chose for a word of the user: in the user's words. None for an unknown word."""
+    word = kv.word_of(name)
+    if word not in case.context.transfer_of(view.instance.pool):
+        return  # TRANSFER-UNKNOWN: the user wrote another word
+    known = [
+        item for item in kv.ASCEND_NAMES if kv.connector_name(case.context, item) in case.context.release.connectors
+    ]
+    written = view.instance.pool.kv_transfer or case.context.description.kv_transfer
+    hint = f"{registered(name)}This one has {', '.join(known)}."
+    yield Finding.at(view.transfer_path, written, f"{problem}, which {word} stands for", hint)
 
 
 @RULES.rule(
@@ -365,10 +388,10 @@ def extra_keys(case: Case) -> t.Iterator[Finding]:
     for view in case.engine_views if case.npu else ():
         for connector in view.connectors:
             for key in extra_of(connector):
-                close = [] if key in EXTRA_KEYS else difflib.get_close_matches(str(key), EXTRA_KEYS, n=1, cutoff=0.9)
-                if close:
+                alike = [] if key in EXTRA_KEYS else close(str(key), EXTRA_KEYS, cutoff=0.9)
+                if alike:
                     path = view.kv_path("kv_connector_extra_config", key)
-                    yield Finding.at(path, "", f"no connector reads '{key}'", f"Did you mean '{close[0]}'?")
+                    yield Finding.at(path, "", f"no connector reads '{key}'", f"Did you mean '{alike[0]}'?")
 
 
 @RULES.rule(

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing as t
 
 from ...description.findings import Finding
+from ...description.meaning import close
 from ...releases import values as data
 from ...releases.release import ASCEND_NAMES
 from .base import Case, Rules
@@ -119,6 +119,6 @@ def typo(case: Case) -> t.Iterator[Finding]:
     for path, name, text in user_variables(case):
         if name in known or not name.startswith(("VLLM_", "HCCL_", "ASCEND_", "OMP_", "PYTORCH_NPU_")):
             continue
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.93)
-        if close:
-            yield Finding.at(path, text, f"nothing reads {name}", f"Did you mean '{close[0]}'?")
+        alike = close(name, known, cutoff=0.93)
+        if alike:
+            yield Finding.at(path, text, f"nothing reads {name}", f"Did you mean '{alike[0]}'?")

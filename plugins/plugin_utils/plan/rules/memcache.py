@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import difflib
 import typing as t
 
 from ...description.findings import Finding, nearest
+from ...description.meaning import close
 from ...description.values import size
 from ...description.variables import Master
 from ...releases.release import ORDER
@@ -78,7 +78,7 @@ def keys(case: Case) -> t.Iterator[Finding]:
             if (
                 not str(key).startswith(("ock.mmc.", "ubsio."))
                 or key not in known
-                and difflib.get_close_matches(str(key), known, n=1, cutoff=0.95)
+                and close(str(key), known, cutoff=0.95)
             ):
                 yield Finding.at(
                     f"{path}.{key}", settings[key], f"{usual} has no key '{key}'", nearest(str(key), known)

@@ -11,6 +11,36 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.
 
 HINTS = (
     ("p2p", {"inference_kv_transfer": "moncake"}, "TRANSFER-UNKNOWN", "Did you mean 'mooncake'? Use one of"),
+    ("p2p", {"inference_kv_transfer": "MooncakeConnectorV1"}, "TRANSFER-UNKNOWN", "Did you mean 'mooncake'? "),
+    (
+        "p2p",
+        {"inference_kv_transfer": "mooncakelayerwiseconnector"},
+        "TRANSFER-UNKNOWN",
+        "Did you mean 'mooncake_layerwise'? ",
+    ),
+    ("p2p", {"inference_kv_transfer": "MooncakeConnectorV2"}, "TRANSFER-UNKNOWN", "Did you mean 'mooncake_v2'? "),
+    ("p2p", {"inference_kv_transfer": "LLMDataDistCMgrConnector"}, "TRANSFER-UNKNOWN", "Did you mean 'llmdatadist'? "),
+    ("p2p", {"inference_kv_transfer": "AscendStoreConnector"}, "TRANSFER-UNKNOWN", "Did you mean 'store'? "),
+    ("p2p", {"inference_kv_transfer": "mooncake+MooncakeConnectorStoreV1"}, "TRANSFER-UNKNOWN", "Did you mean 'store'"),
+    ("p2p", {"inference_kv_transfer": "MultiConnector"}, "TRANSFER-UNKNOWN", "Use one of mooncake, "),
+    (
+        "p2p",
+        {"inference_kv_transfer": "mooncake_v2"},
+        "CONNECTOR-RELEASE",
+        "MooncakeConnectorV2 is in releases from 0.28.0rc1 on. This one has mooncake, ",
+    ),
+    (
+        "p2p",
+        {"inference_kv_transfer": "llmdatadist"},
+        "CONNECTOR-RELEASE",
+        "LLMDataDistCMgrConnector is in releases from 0.9.1rc2 to 0.9.1 and from 0.10.0rc1 to 0.11.0. This one has mooncake, ",
+    ),
+    (
+        "p2p",
+        {f"{D}.kv.kv_connector": "LLMDataDistCMgrConnector"},
+        "CONNECTOR-RELEASE",
+        "LLMDataDistCMgrConnector is in releases from",
+    ),
     ("p2p", {f"{P}.kv_transfer": "none+mooncake"}, "TRANSFER-TWO", "Write the connector alone, or none. Keep one"),
     ("p2p", {"inference_kv_transfer": "mooncake+mooncake_hybrid"}, "TRANSFER-TWO", "Keep one of them."),
     (
@@ -96,3 +126,19 @@ def test_each_setting_of_a_connector_is_meant_by_a_name_that_is_almost_its_own()
 def test_no_setting_that_a_connector_reads_is_taken_for_another_one():
     changes = {f"{P}.kv.kv_connector_extra_config": dict.fromkeys(EXTRA, 1)}
     assert [item for item in judged("p2p", changes) if item["id"] == "KV-EXTRA"] == []
+
+
+@pytest.mark.parametrize("word", ["moncake", "MooncakeConnectorV1", "MooncakeConnectorV2"])
+def test_an_unknown_transfer_is_one_finding(word):
+    found = judged("p2p", {"inference_kv_transfer": word})
+    assert [(item["id"], item["value"]) for item in found if item["id"].startswith(("TRANSFER-U", "CONN"))] == [
+        ("TRANSFER-UNKNOWN", word)
+    ]
+
+
+def test_a_connector_that_the_release_lacks_is_shown_in_the_user_s_words():
+    (found,) = [
+        item for item in judged("p2p", {f"{D}.kv_transfer": "mooncake_v2+store"}) if item["id"] == "CONNECTOR-RELEASE"
+    ]
+    assert (found["path"], found["value"]) == (f"{D}.kv_transfer", "mooncake_v2+store")
+    assert found["problem"].endswith("has no connector MooncakeConnectorV2, which mooncake_v2 stands for")

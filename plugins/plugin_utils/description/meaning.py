@@ -1,0 +1,46 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What somebody means by a name that is not known: names that are spelt alike, and the names of hardware.
+
+Numbers carry meaning, so likeness does not reach across them: 910B is no misspelt 910A, and V2 no misspelt V1.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import typing as t
+
+NUMBER = re.compile(r"[a-z]?\d+[a-z]?")
+# Generation by parts of the names of chips, cards, servers and racks, without blanks; the first that is found counts.
+# Chips: npu-smi. Servers: "Atlas 800I A2", "Atlas 900 A3 SuperPoD"; A5 is the generation of the 950 in images and builds.
+HARDWARE = (
+    (r"^200i", ""),  # 200I A2 has another chip, which serves no model of this collection
+    (r"950|91095|a5(?!\d)", "950"),
+    (r"a2(?!\d)|910b", "a2"),
+    (r"a3(?!\d)|910c|91093|cloudmatrix384", "a3"),
+    (r"310p|300i(duo|pro)|300vpro", "310p"),
+    (r"910(a|pro)|800(9000|9010)", "910a"),
+)
+
+
+def close(name: str, known: t.Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The known names that are spelt most alike and have all numbers of this one, at most ``count``, the likest first."""
+    alike = [item for item in dict.fromkeys(known) if same_numbers(name, item)]
+    return difflib.get_close_matches(name, alike, n=count, cutoff=cutoff)
+
+
+def same_numbers(name: str, other: str) -> bool:
+    """Whether another name has all numbers of a name, with the letters that belong to them: w8a8 of r1-w8a8, not V2 of V1."""
+    return set(NUMBER.findall(name.lower())) <= set(NUMBER.findall(other.lower()))
+
+
+def generation_of(name: str) -> str:
+    """The generation (inference_hardware) that a name of hardware stands for; empty if it is none, or one of several.
+
+    >>> generation_of("Ascend 910B4-1"), generation_of("Atlas 900 A3 SuperPoD"), generation_of("910")
+    ('a2', 'a3', '')
+    """
+    plain = re.sub(r"[\W_]|atlas|ascend|huawei", "", name.lower())
+    return next((word for pattern, word in HARDWARE if re.search(pattern, plain)), "")
