@@ -25,10 +25,12 @@ class ActionModule(ActionBase):
         answer = self._call(arguments, task_vars)
         holder = answer.get("holder") or {}
         if arguments.get("state") == "begin" and holder.get("id", here["id"]) != here["id"]:
-            if holder["id"] == broken or runs.ended(holder, here):
+            takes = holder["id"] == broken or runs.ended(holder, here)
+            if takes:
                 answer = self._call({**arguments, "replace": holder["id"]}, task_vars)
                 holder = answer.get("holder") or {}
-            if holder.get("id", here["id"]) != here["id"] and not self._play_context.check_mode:
+            # In check mode nothing is locked, so that the holder stays
+            if holder.get("id", here["id"]) != here["id"] and not (takes and self._play_context.check_mode):
                 host = str(task_vars["inventory_hostname"])
                 answer = {
                     "failed": True,

@@ -29,6 +29,7 @@ class Change:
     starts_first: bool = True
     unfinished: bool = False
     out: t.Container[str] = ()
+    check: bool = False
 
     @functools.cached_property
     def instances(self) -> dict[Key, set[str]]:

@@ -137,7 +137,7 @@ def lose_address(result: Result, change: Change, address: str) -> None:
 
 
 def _state(change: Change) -> str:
-    return EARLY if change.early else LATE
+    return EARLY if change.early or change.check else LATE
 
 
 def _otherwise(reason: str, change: Change) -> str:

@@ -46,6 +46,7 @@ def steps(
     starts_first: bool = True,
     unfinished: bool = False,
     out: t.Container[str] = (),
+    check: bool = False,
 ) -> Result:
     """The change of all hosts, decided once.
 
@@ -54,7 +55,8 @@ def steps(
     ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one;
     ``early``: before files are written; ``starts_first``: whether services that are down start before the steps, so that routers among them
     serve then; ``unfinished``: whether an upgrade half by half was interrupted: what runs is not what was recorded, so nothing restarts behind a
-    router; ``out``: names of engines that the routers do not have, which restart before others leave. Returns
+    router; ``out``: names of engines that the routers do not have, which restart before others leave; ``check``: whether nothing is written (check
+    mode). Returns
 
     ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], leaving, upstream: [url],
     routers: [name]}``, engines first, then ``routers`` behind a balancer;
@@ -63,7 +65,7 @@ def steps(
     ``{engines, upstream, pause}``: engines with the URLs that the routers have, which leave the routers and, without ``pause``, finish. A step's
     ``leaving`` are its engines with these URLs; ``beyond``: as ``vacate``, on hosts that the plan does not have.
     """
-    change = Change(pending, plan, deployed, allow_pause, early, starts_first, unfinished, out)
+    change = Change(pending, plan, deployed, allow_pause, early, starts_first, unfinished, out, check)
     result = _nothing()
     stopping = stops.stop_first(result, change)
     rest = _rest(change, stopping)
