@@ -73,7 +73,8 @@ class Deployment:
         )
         (folder / "model/chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
         self.host = host
-        (folder / "inventory.yml").write_text(json.dumps(self._inventory()), encoding="utf-8")
+        self.inventory = folder / "inventory.yml"
+        self.inventory.write_text(json.dumps(self._inventory()), encoding="utf-8")
 
     def _inventory(self) -> dict[str, t.Any]:
         port = free_ports(1)[0]
@@ -190,7 +191,7 @@ class Deployment:
         argv = [
             str(PROGRAM),
             "-i",
-            str(self.folder / "inventory.yml"),
+            str(self.inventory),
             "-e",
             json.dumps(variables),
             f"ascend.inference.{playbook}",

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import collections
 import copy
-import json
 import typing as t
 
 import yaml
 
 from ..description.inventory import GROUP, deployment_variables, members
-from ..description.values import natural
+from ..description.values import built_in, natural
 from ..plan.handover import planned
 from .sizes import Sizes
 
@@ -129,7 +128,7 @@ def plan_of(declared: Record, controller: t.Any, hostvars: t.Any, groups: Record
 
 def settings_text(declared: Record) -> str:
     """The declaration as it is set in the inventory, for people."""
-    return _text({**_children(declared), "vars": _built_in(declared["variables"])})
+    return _text({**_children(declared), "vars": built_in(declared["variables"])})
 
 
 def trial_text(declared: Record, controller: t.Any, groups: Record) -> str:
@@ -137,19 +136,14 @@ def trial_text(declared: Record, controller: t.Any, groups: Record) -> str:
 
     The variables are those of hosts, because files of ``group_vars`` precede what an inventory sets for its groups.
     """
-    hosts = sorted(_built_in(list(members(groups, str(controller[GROUP]) if GROUP in controller else ""))), key=natural)
-    variables = _built_in(declared["variables"])  # the same object for all hosts: written once
+    hosts = sorted(built_in(list(members(groups, str(controller[GROUP]) if GROUP in controller else ""))), key=natural)
+    variables = built_in(declared["variables"])  # the same object for all hosts: written once
     return _text({"hosts": dict.fromkeys(hosts, variables), **_children(declared)})
 
 
 def _children(declared: Record) -> dict[str, t.Any]:
-    children = {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in _built_in(declared["groups"]).items()}
+    children = {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in built_in(declared["groups"]).items()}
     return {"children": children} if children else {}
-
-
-def _built_in(value: t.Any) -> t.Any:
-    """The value in Python's own types: YAML writes no other ones, and Ansible's texts stay its own through str()."""
-    return json.loads(json.dumps(value))
 
 
 def _text(content: Record) -> str:

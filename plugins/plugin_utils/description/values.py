@@ -76,3 +76,11 @@ def read_json(text: str) -> t.Any:
         return json.loads(text)
     except ValueError:
         return None
+
+
+def built_in(value: t.Any) -> t.Any:
+    """The value in Python's own types, for what writes no other ones, such as yaml.dump.
+
+    Texts of ansible-core before 2.19 are of a type of their own, also behind str().
+    """
+    return json.loads(json.dumps(value))

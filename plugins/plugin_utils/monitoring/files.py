@@ -12,6 +12,7 @@ import typing as t
 import yaml
 
 from ..description.findings import Finding, PlanError
+from ..description.values import built_in
 from .collector import collector_files, log_files, proxy_files
 from .dashboard import dashboard
 from .proxies import silent_routers
@@ -39,7 +40,7 @@ def monitoring_files(plan: Record, raw: t.Any) -> dict[str, t.Any]:
     shown = dashboard(plan, settings)
     contents = {
         "targets": _json(targets(plan, settings)),
-        "rules": HEAD + yaml.safe_dump({"groups": judged.groups}, sort_keys=False, width=10**6),
+        "rules": HEAD + yaml.safe_dump(built_in({"groups": judged.groups}), sort_keys=False, width=10**6),
         "dashboards": _json(shown),
     }
     paths = {
@@ -53,7 +54,7 @@ def monitoring_files(plan: Record, raw: t.Any) -> dict[str, t.Any]:
         "folders": _folders(settings, name),
         "files": [{"path": paths[part], "content": contents[part], "mode": "0644"} for part in PARTS],
         "paths": paths,
-        "configuration": yaml.safe_dump(configuration(settings), sort_keys=False),
+        "configuration": yaml.safe_dump(built_in(configuration(settings)), sort_keys=False),
         "notes": notes(plan, settings, judged.unwatched),
         "reload": settings.reload,
         "install": settings.install,

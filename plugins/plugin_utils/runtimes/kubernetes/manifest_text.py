@@ -12,6 +12,7 @@ import yaml
 from ....module_utils.kubernetes.kinds import OPTIONAL
 from ....module_utils.kubernetes.manifests import objects, writes_secret
 from ....module_utils.kubernetes.names import COMPONENT
+from ...description.values import built_in
 
 # Argo CD and Flux would remove the ConfigMaps of the old revision while its pods still run and may restart.
 UNPRUNED = {
@@ -79,4 +80,4 @@ def manifest_files(plan: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 def document(item: t.Any) -> str:
     """One of them."""
-    return str(yaml.dump(item, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=1000))
+    return str(yaml.dump(built_in(item), Dumper=_Dumper, sort_keys=False, explicit_start=True, width=1000))

@@ -28,6 +28,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bench.report impo
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import Finding, PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.metrics import of_vllm
+from ansible_collections.ascend.inference.tests.unit.ansible_text import as_ansible
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -256,26 +257,13 @@ def test_the_trial_inventory_gives_the_plan_that_was_accepted(rack, tmp_path):
     )
 
 
-def itself(text):
-    return text
-
-
-class Own(str):
-    """A text as ansible-core 2.17 has it: of its own type, also after str()."""
-
-    __slots__ = ()
-    __str__ = itself
-
-
 def test_texts_of_ansible_are_written_as_texts(rack):
     report, _text = rack.advise(window(BUSY_PREFILL, FREE_DECODE))
     declared = report["declaration"]
-    report["declaration"] = {
-        "groups": {Own(name): [Own(host) for host in hosts] for name, hosts in declared["groups"].items()},
-        "variables": {Own(name): {Own("decode"): {Own("model"): Own("/x")}} for name in declared["variables"]},
-    }
+    variables = {name: {"decode": {"model": "/x"}} for name in declared["variables"]}
+    report["declaration"] = as_ansible({"groups": declared["groups"], "variables": variables})
     assert "inference_pools:\n      decode: {model: /x}" in "\n".join(advise_text(report))
-    trial = trial_text(report["declaration"], {}, {Own("all"): [Own("a")]})
+    trial = trial_text(report["declaration"], {}, as_ansible({"all": ["a"]}))
     assert yaml.safe_load(trial)["all"]["hosts"] == {"a": {"inference_pools": {"decode": {"model": "/x"}}}}
 
 

@@ -12,6 +12,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernet
     manifest_files,
     manifests,
 )
+from ansible_collections.ascend.inference.tests.unit.ansible_text import as_ansible
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
 
 
@@ -41,6 +42,12 @@ def test_the_plans_objects_come_back_and_scripts_can_be_read():
     assert "  prefill.sh: |\n    #!/bin/bash\n" in text
     assert "&id" not in text
     assert "containers:\n          - name: prefill\n            image: " in text, "in the order that people write"
+
+
+def test_texts_of_ansible_are_written_as_texts():
+    planned = plan(kubernetes__pod_monitor="always")
+    assert manifests(as_ansible(planned)) == manifests(planned)
+    assert manifest_files(as_ansible(planned)) == manifest_files(planned)
 
 
 @pytest.mark.parametrize(("monitors", "written"), [("auto", False), ("always", True), ("never", False)])

@@ -24,6 +24,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files 
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.rules import facts, host_selector
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import options_data
+from ansible_collections.ascend.inference.tests.unit.ansible_text import as_ansible
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
@@ -57,6 +58,11 @@ def made(plan, raw=None):
 
 def queries(board):
     return [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+
+
+def test_texts_of_ansible_are_written_as_texts(plan):
+    asked = {**ALL, "install": True}
+    assert monitoring_files(as_ansible(plan), as_ansible(asked)) == monitoring_files(plan, asked)
 
 
 def test_every_engine_is_a_target_with_its_place_in_the_plan(plan):

@@ -1,0 +1,122 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What ansible-core before 2.19 does in another way, and what the unit tests with one core would not show.
+
+tests/cores runs playbooks with the oldest supported one; these searches look at all files for the same mistakes.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import typing as t
+
+import jinja2
+import pytest
+import yaml
+from jinja2 import nodes
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONDITIONS = ("when", "that", "until", "failed_when", "changed_when")
+DYNAMIC = re.compile(r"(?:include_tasks| file): \"(.*\{\{.*)\"$", re.MULTILINE)
+ORDER = ("gt", "gteq", "lt", "lteq")
+ARITHMETIC = (nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Neg)
+
+
+class AnyName(dict[str, t.Any]):
+    """Filters and tests that Jinja does not know, because they are Ansible's."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __getitem__(self, name: str) -> t.Any:
+        return str
+
+
+def written(content: t.Any, kept: dict[str, t.Any], texts: list[str]) -> None:
+    """Collect variables that are set with a template, and all templates and conditions."""
+    if isinstance(content, list):
+        for item in content:
+            written(item, kept, texts)
+    elif isinstance(content, dict):
+        for key, value in content.items():
+            if key == "vars" or key.endswith("set_fact"):
+                kept.update({name: item for name, item in (value or {}).items() if "{{" in str(item)})
+            if key in CONDITIONS:
+                conditions = value if isinstance(value, list) else [value]
+                texts += [f"{{{{ {item} }}}}" for item in conditions if isinstance(item, str) and "{{" not in item]
+            else:
+                written(value, kept, texts)
+    elif isinstance(content, str) and "{{" in content:
+        texts.append(content)
+
+
+def numbers_of_texts(text: str, known: t.Collection[str]) -> list[str]:
+    """Variables of ``known`` that a template orders or calculates with as they are."""
+    environment = jinja2.Environment(autoescape=True)
+    environment.filters, environment.tests = AnyName(), AnyName()
+    tree, found = environment.parse(text), []
+    for node in tree.find_all((nodes.Compare, *ARITHMETIC)):
+        if not isinstance(node, nodes.Compare) or node.ops[0].op in ORDER:
+            operands = [item.expr if isinstance(item, nodes.Operand) else item for item in node.iter_child_nodes()]
+            found += [item.name for item in operands if isinstance(item, nodes.Name) and item.name in known]
+    return found
+
+
+def test_a_number_of_a_variable_is_made_one_where_it_is_used():
+    """Before 2.19 a template gives a text, unless it is a boolean, a list or a mapping: ``number: "{{ 1 }}"`` is not greater than 0."""
+    kept: dict[str, t.Any] = {}
+    texts: dict[str, list[str]] = {}
+    for path in [*ROOT.glob("roles/*/*/*.yml"), *ROOT.glob("roles/*/tasks/*/*.yml"), *ROOT.glob("playbooks/**/*.yml")]:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = texts.setdefault(str(path.relative_to(ROOT)), [])
+        written({"vars": content} if path.parent.name in ("defaults", "vars") else content, kept, found)
+    assert "__inference_had" in kept and len(kept) > 200
+    wrong = {path: names for path in texts for text in texts[path] if (names := numbers_of_texts(text, kept.keys()))}
+    assert wrong == {}, "write NAME | int"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("{{ [] if had > 0 else 1 }}", ["had"]),
+        ("{{ 1 <= had }}", ["had"]),
+        ("{{ had - 1 }}", ["had"]),
+        ("{{ had | int > 0 and other == 'a' and had in [1] }}", []),
+    ],
+)
+def test_the_search_for_numbers_sees_them(text, found):
+    assert numbers_of_texts(text, ["had"]) == found
+
+
+def included(role: pathlib.Path, template: str) -> list[pathlib.Path]:
+    """Task files that a template can name: the texts in it, or else whatever stands there."""
+    names = re.findall(r"'(\w+)(?:\.yml)?'", template)
+    folder = role / "tasks"
+    if names:
+        return [path for name in names if (path := folder / f"{name}.yml").is_file()]
+    pattern = re.sub(r"\{\{.*?\}\}", "*", template).removeprefix("*/tasks/")  # role_path
+    return [path for path in folder.glob(pattern) if path.is_file()]
+
+
+def test_no_file_whose_name_is_a_template_imports_others():
+    """Before 2.19 an import evaluates the name of the file that it stands in when it is read, where no variables of hosts are known."""
+    seen: list[pathlib.Path] = []
+    for path in ROOT.glob("roles/*/tasks/**/*.yml"):
+        role = ROOT / "roles" / path.relative_to(ROOT / "roles").parts[0]
+        for template in DYNAMIC.findall(path.read_text(encoding="utf-8")):
+            seen += included(role, template)
+    wrong = [str(path.relative_to(ROOT)) for path in set(seen) if "import_tasks:" in path.read_text(encoding="utf-8")]
+    assert {"supervisor/apply.yml", "systemd/preflight.yml", "tasks/repository_rpm.yml"} <= {
+        "/".join(path.parts[-2:]) for path in seen
+    }
+    assert sorted(wrong) == [], "use include_tasks there"
+
+
+def test_yaml_is_written_of_built_in_types():
+    """Before 2.19 texts of a plan have a type of their own, which PyYAML refuses."""
+    writes = re.compile(r"yaml\.(?:safe_)?dump(?:_all)?\(")
+    code = {path: path.read_text(encoding="utf-8") for path in (ROOT / "plugins").rglob("*.py")}
+    users = {path.name: "built_in(" in text for path, text in code.items() if writes.search(text)}
+    assert len(users) >= 3 and all(users.values()), users
