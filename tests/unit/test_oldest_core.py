@@ -8,6 +8,7 @@ tests/cores runs playbooks with the oldest supported one; these searches look at
 
 from __future__ import annotations
 
+import importlib.metadata
 import pathlib
 import re
 import typing as t
@@ -15,6 +16,8 @@ import typing as t
 import jinja2
 import pytest
 import yaml
+from ansible.module_utils import basic
+from ansible.release import __version__ as core
 from jinja2 import nodes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -120,3 +123,41 @@ def test_yaml_is_written_of_built_in_types():
     code = {path: path.read_text(encoding="utf-8") for path in (ROOT / "plugins").rglob("*.py")}
     users = {path.name: "built_in(" in text for path, text in code.items() if writes.search(text)}
     assert len(users) >= 3 and all(users.values()), users
+
+
+def test_one_floor_is_said_everywhere():
+    floor = "2.17"
+    texts = {
+        "meta/runtime.yml": [rf'requires_ansible: ">={floor}\.0"'],
+        "playbooks/shared/controller.yml": [
+            rf"version\('{floor}\.0', '>='\)",
+            f"the collection needs {floor} or later",
+        ],
+        "README.md": [f"with ansible-core {floor} or newer", f"Python 3.10 or newer, ansible-core {floor} or newer"],
+        "README.zh-CN.md": [
+            f"需要 ansible-core {floor} 或更高版本",
+            f"Python 3.10 或更高，ansible-core {floor} 或更高",
+        ],
+        "docs/docsite/rst/guide_operations.rst": [rf"   \* - {floor}\n     - 3\.10 to"],
+        ".ci/requirements/ansible.txt": [rf'ansible-core=={floor}\.\d+ ; python_version < "3\.11"'],
+        ".ci/env.py": [rf'TARGET_CORE = "{floor}\.', r"OLDEST, NEWEST = \(3, 10\)"],
+        **{
+            str(path.relative_to(ROOT)): [f'min_ansible_version: "{floor}"']
+            for path in ROOT.glob("roles/*/meta/main.yml")
+        },
+    }
+    contents = {name: (ROOT / name).read_text(encoding="utf-8") for name in texts}
+    assert [(name, text) for name in texts for text in texts[name] if not re.search(text, contents[name])] == []
+    named = {
+        name: set(re.findall(r"ansible-core (2\.\d+)", contents[name])) for name in ("README.md", "README.zh-CN.md")
+    }
+    assert set(map(frozenset, named.values())) == {frozenset({floor})}
+
+
+def test_the_table_of_versions_is_what_this_core_says():
+    page = (ROOT / "docs/docsite/rst/guide_operations.rst").read_text(encoding="utf-8")
+    rows = re.findall(r"   \* - (2\.\d+(?:, 2\.\d+)*)\n     - (3\.\d+) .*\n     - (3\.\d+) or newer\n", page)
+    table = {version: limits for versions, *limits in rows for version in versions.split(", ")}
+    controller = importlib.metadata.metadata("ansible-core")["Requires-Python"].removeprefix(">=")
+    hosts = ".".join(map(str, basic._PY_MIN))
+    assert table[".".join(core.split(".")[:2])] == [controller, hosts]

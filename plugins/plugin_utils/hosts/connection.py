@@ -7,6 +7,15 @@ from __future__ import annotations
 
 import re
 
+from ansible.module_utils import basic
+from ansible.release import __version__ as CORE
+
+# The limit of the modules of this ansible-core, which has no public name.
+OLDEST = ".".join(map(str, getattr(basic, "_PY_MIN", (3, 7))))
+ANOTHER = (
+    ", or run the collection with ansible-core 2.17, which manages hosts with Python 3.7" if OLDEST != "3.7" else ""
+)
+
 CAUSES = (
     (
         r"Missing (?:sudo|become|su|doas) password|password is required|Incorrect sudo password|sudo: a (?:terminal|password)",
@@ -16,12 +25,12 @@ CAUSES = (
     (
         r"/\S*python[\d.]*: (?:not found|No such file)|interpreter .*not found|No such file or directory.*python|rc.?: ?127",
         "the Python set with ansible_python_interpreter does not exist",
-        "Set ansible_python_interpreter to a Python of the host (3.7 or later), or remove the variable: Ansible then searches for one.",
+        f"Set ansible_python_interpreter to a Python of the host ({OLDEST} or newer), or remove the variable: Ansible then searches for one.",
     ),
     (
-        r"requires? a? ?(?:minimum|at least) .*[Pp]ython|SyntaxError|future feature annotations is not defined",
-        "the host's Python is too old for Ansible's modules",
-        "Install Python 3.7 or later on the host and set ansible_python_interpreter to it.",
+        r"requires? a? ?(?:minimum|at least) .*[Pp]ython|Ansible requires Python|SyntaxError|future feature annotations is not defined",
+        f"the host's Python is too old: ansible-core {CORE} on the controller manages hosts with Python {OLDEST} or newer",
+        f"Install Python {OLDEST} or newer on the host and set ansible_python_interpreter to it{ANOTHER}.",
     ),
     (
         r"Could not resolve hostname|Name or service not known|nodename nor servname",

@@ -107,6 +107,7 @@ def _part(answer: Record) -> Record:
 
 
 def _message(result: Record) -> str:
-    """A failed module's message with the first lines of unexpected output."""
-    printed = " ".join(str(result.get(key) or "").strip() for key in ("module_stderr", "module_stdout"))
-    return f"{result.get('msg') or 'no message'} {printed[:400]}".strip()
+    """A failed module's message with the beginning and the end of unexpected output: the last line of a traceback names the error."""
+    printed = " ".join(str(result.get(key) or "").strip() for key in ("module_stderr", "module_stdout")).strip()
+    shown = printed if len(printed) <= 400 else f"{printed[:200]} ... {printed[-200:]}"
+    return f"{result.get('msg') or 'no message'} {shown}".strip()

@@ -9,6 +9,8 @@ import copy
 import json
 
 import pytest
+from ansible.module_utils import basic
+from ansible.release import __version__ as CORE
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import connections, reach
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES, check_plan, observed
@@ -759,6 +761,42 @@ def test_a_failed_connection_is_named_as_what_it_is(message, problem):
     assert lost["id"] == "HOST-UNREACHABLE" and problem in lost["problem"] and lost["value"] == message
     assert failed["id"] == "HOST-ANSWER"
     assert message in failed["value"] + failed["problem"]
+
+
+TRACEBACK = (
+    "Traceback (most recent call last):\n" + '  File "<frozen importlib._bootstrap>", line 941, in _find_spec\n' * 12
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"msg": "ansible-core requires a minimum of Python version 3.7. Current version: 3.6.15 (default)"},  # 2.17
+        {"msg": "Ansible requires Python 3.9 or newer on the target. Current version: 3.8.18 (default)"},  # 2.21
+        {
+            "msg": "MODULE FAILURE\nSee stdout/stderr for the exact error",  # 2.17, on a Python 3.6
+            "module_stderr": f"{TRACEBACK}SyntaxError: future feature annotations is not defined\n",
+        },
+        {
+            "msg": "Module result deserialization failed: No start of json char found",  # 2.19 and 2.21, on a Python 3.7
+            "module_stderr": f"{TRACEBACK}    def import_controller_module(_module_name: str, /) -> t.Any:\nSyntaxError: invalid syntax\n",
+        },
+    ],
+)
+def test_a_python_that_this_ansible_does_not_manage_is_one_finding(answer):
+    """The texts are those of real runs with these Pythons."""
+    results = {name: {"gather": facts()[name]} for name in HOSTS}
+    results["n3"] = {"gather": {"failed": True, **answer}, "runtime": {"msg": "n3 cannot run supervisor"}}
+    found = [
+        item for item in check_plan(plan(), check_facts(plan(), results), ("PINGS-MISSING",)) if item["path"] == "n3"
+    ]
+    assert [item["id"] for item in found] == ["HOST-ANSWER"]
+    least = ".".join(map(str, basic._PY_MIN))
+    assert found[0]["problem"].endswith(
+        f"ansible-core {CORE} on the controller manages hosts with Python {least} or newer"
+    )
+    assert found[0]["fix"].startswith(f"Install Python {least} or newer")
+    assert ("with ansible-core 2.17" in found[0]["fix"]) == (least != "3.7")
 
 
 def test_a_second_run_by_a_user_who_sees_no_foreign_process_is_green():
