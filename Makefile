@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers releases bench mutation near renew env clean
+.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers releases bench mutation near renew env clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -40,6 +40,9 @@ sanity: ## run ansible-test sanity
 
 units: ## run unit tests on several Pythons; with ARGS="tests/unit/test_x.py -k name" on one
 	@bash .ci/parts/units.sh $(ARGS)
+
+cores: ## run the playbooks of one deployment's life on the oldest supported ansible-core and on the newest one of the package index
+	@bash .ci/parts/cores.sh $(ARGS)
 
 docs: ## check the documentation and build its site, docs/build/html
 	@bash .ci/parts/docs.sh

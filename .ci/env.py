@@ -4,7 +4,9 @@
 """Environments of this checkout; writes only inside the checkout.
 
     python3 .ci/env.py venv NAME [3.N]    the environment of .ci/requirements/NAME.txt; prints its folder
-    python3 .ci/env.py collections        required collections, from the `ansible` bundle of the package index; prints their path
+    python3 .ci/env.py core VERSION 3.N   the environment of .ci/requirements/cores.txt with this ansible-core; prints its folder
+    python3 .ci/env.py newest-core [3.N]  the newest final ansible-core of the package index, or the newest one that this Python can run
+    python3 .ci/env.py collections [3.N]  required collections, from the `ansible` bundle of the package index; prints their path
     python3 .ci/env.py tree               a path on which this checkout is ansible_collections/ascend/inference (a link); prints it
     python3 .ci/env.py copy FOLDER        copies the files known to git to FOLDER/ansible_collections/ascend/inference; prints the path
     python3 .ci/env.py target-core        ansible.module_utils of the oldest supported core, to import without installing; prints its path
@@ -23,6 +25,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -198,16 +201,16 @@ def installers():
     return built(folder, [python, version], "pip and uv", build)
 
 
-def install(python, folder, name):
-    """Create a virtual environment in `folder` and install requirements into it with uv, else with pip."""
+def install(python, folder, name, *more):
+    """Create a virtual environment in `folder` and install requirements, and more packages, into it with uv, else with pip."""
     uv = installers() / "bin" / "uv"
-    wanted = REQUIREMENTS / f"{name}.txt"
+    wanted = ["-r", REQUIREMENTS / f"{name}.txt", *more]
     if uv.exists():
         environment = {**os.environ, "UV_SYSTEM_CERTS": "1"}
         environment.setdefault("UV_HTTP_TIMEOUT", "180")
         steps = (
             [uv, "venv", "--quiet", "--allow-existing", "--no-python-downloads", "--python", python, folder],
-            [uv, "pip", "install", "--quiet", "--python", folder / "bin" / "python", "-r", wanted],
+            [uv, "pip", "install", "--quiet", "--python", folder / "bin" / "python", *wanted],
         )
         for step in steps:
             result = subprocess.run(step, capture_output=True, text=True, check=False, env=environment)
@@ -217,7 +220,7 @@ def install(python, folder, name):
         else:
             return
     run([python, "-m", "venv", folder])
-    run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted])
+    run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
 
 
 def venv(name, python_version=None):
@@ -234,10 +237,43 @@ def venv(name, python_version=None):
     )
 
 
-def download(requirement, folder):
-    """Download one wheel without its dependencies from the package index."""
+def core(version, python_version):
+    """An environment with this ansible-core, for tests that run it beside the one of `ansible.txt`."""
+    number, python = wanted_python(python_version)
+    pin = f"ansible-core=={version}"
+    return built(
+        CACHE / "venvs" / f"core-{version}-{dotted(number)}",
+        [requirements("cores"), python, pin],
+        f"environment of {pin} (Python {dotted(number)})",
+        lambda: install(python, CACHE / "venvs" / f"core-{version}-{dotted(number)}", "cores", pin),
+    )
+
+
+def newest_core(python_version=None):
+    """The newest final version on the package index; pip leaves out those that need another Python than `python_version`."""
+    limits = ["--python-version", python_version] if python_version else ["--ignore-requires-python"]
     pip = [installers() / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
-    run([*pip, "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", folder, requirement])
+    found = re.search(r"ansible-core \((\S+)\)", run([*pip, "index", "versions", *limits, "ansible-core"]))
+    return found[1] if found else stop("pip index versions named no version of ansible-core")
+
+
+def download(requirement, folder):
+    """Download one wheel without its dependencies from the package index; it is unpacked, and may be for another Python."""
+    pip = [installers() / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
+    run(
+        [
+            *pip,
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--ignore-requires-python",
+            "--only-binary",
+            ":all:",
+            "--dest",
+            folder,
+            requirement,
+        ]
+    )
     return next(folder.glob("*.whl"))
 
 
@@ -253,15 +289,15 @@ def unpack(requirement, folder, prefixes):
     shutil.rmtree(wheels)
 
 
-def bundle():
-    """The release of the community bundle that goes with the ansible-core of the main Python."""
-    version = main_python()[0]
+def bundle(version):
+    """The release of the community bundle that goes with the ansible-core of a Python."""
     return "10.7.0" if version < (3, 11) else "12.3.0" if version < (3, 12) else "14.5.0"
 
 
-def collections():
-    requirement = f"ansible=={bundle()}"
-    folder = CACHE / "collections" / bundle()
+def collections(python_version=None):
+    release = bundle(wanted_python(python_version)[0])
+    requirement = f"ansible=={release}"
+    folder = CACHE / "collections" / release
     prefixes = tuple(f"ansible_collections/{name.replace('.', '/')}/" for name in NEEDED)
     return built(folder, prefixes, f"collections of {requirement}", lambda: unpack(requirement, folder, prefixes))
 
@@ -309,6 +345,8 @@ def exports():
 
 COMMANDS = {
     "venv": venv,
+    "core": core,
+    "newest-core": newest_core,
     "collections": collections,
     "tree": tree,
     "copy": copy,

@@ -39,6 +39,7 @@ ORDER = (
     "molecule-",  # one starts first and builds the images that the others need
     "e2e-kthena",
     "units",
+    "cores",
     "sanity",
     "e2e-",
     "lint",

@@ -53,7 +53,9 @@ class Run:
 class Deployment:
     """The folder of everything, the inventory in it, and runs of playbooks."""
 
-    def __init__(self, folder: pathlib.Path, packages_too: bool = True) -> None:
+    def __init__(self, folder: pathlib.Path, packages_too: bool = True, python: str = sys.executable) -> None:
+        """``python`` is the one that the modules run with."""
+        self.python = python
         self.folder, self.root, self.tree = folder, folder / "root", TREE
         self.numbers = itertools.count()  # of runs
         self.directory = self.root / "deployments/inference"
@@ -85,7 +87,7 @@ class Deployment:
         }
         variables = {
             "ansible_connection": "local",
-            "ansible_python_interpreter": sys.executable,
+            "ansible_python_interpreter": self.python,
             "inference_release": "0.23.0",
             "inference_runtime": "supervisor",
             "inference_hardware": "a3",
