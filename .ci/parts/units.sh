@@ -17,7 +17,7 @@ on_controller() { # 3.N PYTEST-ARGUMENT...
     shift
     folder=$(environment venv units "$version")
     say "Python $version, ansible-core $("$folder/bin/python" -c 'import ansible.release as r; print(r.__version__)')"
-    PATH=$folder/bin:$PATH PYTHONPATH=$tree ANSIBLE_COLLECTIONS_PATH=$collections "$folder/bin/python" -m pytest "$@"
+    PATH=$folder/bin:$PATH PYTHONPATH=$tree ANSIBLE_COLLECTIONS_PATH=$tree:$collections "$folder/bin/python" -m pytest "$@"
 }
 
 on_target() { # 3.N FOLDER...

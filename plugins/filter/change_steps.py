@@ -29,8 +29,7 @@ def change_steps(
     found = {host: pending_of(*(plain(hostvars[host].get(key)) or {} for key in keys)) for host in hosts}
     new, listed = whole_plan(plain(plan)), listed_by(plain(hostvars[host].get("__service_missing")) for host in hosts)
     old = as_begun(as_listed(stored_plan(str(text or "")), new, listed), new, [str(name) for name in revisions])
-    out = left_out(old, new, listed)
-    return steps(found, new, old, bool(allow_pause), bool(early), True, bool(unfinished), out, bool(check))
+    return steps(found, new, old, *map(bool, (allow_pause, early, True, unfinished)), left_out(old, new, listed), check)
 
 
 class FilterModule:

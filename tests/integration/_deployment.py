@@ -155,7 +155,7 @@ class Deployment:
         shutil.copytree(source / "playbooks", copy / "playbooks")
         for name in playbooks:
             play = {"name": "Nothing", "hosts": "{{ [] }}", "gather_facts": False, "tasks": []}
-            (copy / f"playbooks/{name}.yml").write_text(json.dumps([play]), encoding="utf-8")
+            (copy / f"playbooks/shared/{name}_body.yml").write_text(json.dumps([play]), encoding="utf-8")
         self.tree = self.folder / "tree"
 
     def play(self, playbook: str, stage: str = "", step: str = "", **variables: t.Any) -> Run:

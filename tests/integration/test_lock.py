@@ -101,8 +101,8 @@ def begin(tmp_path):
     for name, text in {
         "shared/planned": PLAN,
         "shared/pause": NOTHING,
-        "check": NOTHING,
-        "kubernetes": NOTHING,
+        "shared/check_body": NOTHING,
+        "shared/kubernetes_body": NOTHING,
     }.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
     role = book.parent / "roles/service/tasks"

@@ -47,7 +47,7 @@ class Service:
         for name in ("service", "firewall", "verify"):
             shutil.copytree(ROOT / "roles" / name, book / "roles" / name)
         for name in ("check", "kubernetes", "prepare"):
-            (book / f"playbooks/{name}.yml").write_text(yaml.safe_dump(NOTHING), encoding="utf-8")
+            (book / f"playbooks/shared/{name}_body.yml").write_text(yaml.safe_dump(NOTHING), encoding="utf-8")
         self.variables = {
             "inference_engine": "vllm_cpu",
             "inference_runtime": "supervisor",

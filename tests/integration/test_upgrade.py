@@ -130,8 +130,8 @@ def upgrade(tmp_path):
     for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
         (book / kind).mkdir()
         (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
-    for name, text in {"shared/planned": PLAN, "check": NOTHING, "prepare": PREPARE}.items():
-        (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
+    for name, text in {"planned": PLAN, "check_body": NOTHING, "prepare_body": PREPARE}.items():
+        (book / f"shared/{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
     for name, text in {**ROLES, "verify/tasks/main": VERIFY}.items():
         place = book.parent / "roles" / f"{name}.yml"
         place.parent.mkdir(parents=True, exist_ok=True)

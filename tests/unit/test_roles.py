@@ -209,7 +209,7 @@ def test_the_search_for_sets_sees_them(text):
 
 def test_prepare_asks_for_the_user_that_units_get():
     """Otherwise the role service would gather again."""
-    text = (ROOT / "playbooks" / "prepare.yml").read_text(encoding="utf-8")
+    text = (ROOT / "playbooks" / "shared" / "prepare_body.yml").read_text(encoding="utf-8")
     assert f"service_user | default('{load(ROOT / 'roles/service/defaults/main.yml')['service_user']}')" in text
 
 
@@ -225,7 +225,7 @@ def included(items):
 
 def test_roles_get_what_was_read_of_the_host_once():
     """Otherwise each of them reads what is installed again, with a module of its own."""
-    found = list(included(load(ROOT / "playbooks" / "prepare.yml")))
+    found = list(included(load(ROOT / "playbooks" / "shared" / "prepare_body.yml")))
     taking = [(role, given) for role, given in found if f"{role}_installed" in options_of(ROOT / "roles" / role)]
     assert taking
     missing = [role for role, given in taking if "inference_installed" not in str(given.get(f"{role}_installed"))]

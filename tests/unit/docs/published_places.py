@@ -22,8 +22,8 @@ import typing as t
 
 Data = t.Mapping[str, t.Any]
 ABSENT = "not set"
-# Of a container: what follows from its name. Of the environment: paths of the service's own folder, which one service shows for all.
-NAMED = ("name", "work_directory")
+# Of a container: what follows from its name, and files of its own. Of the environment: paths of the own folder, which one service shows for all.
+NAMED = ("name", "work_directory", "accounts")
 FOLDERS = ("ASCEND_INFERENCE_SERVICE", "HOME", "MOONCAKE_CONFIG_PATH")
 
 
@@ -73,7 +73,7 @@ def places(plan: Data) -> t.Iterator[str]:
             if key == "mounts":
                 own = [mount for mount in value if not mount.startswith(plan["directory"])]
                 yield from (f"{service['name']} has container mounts {mount}" for mount in own)
-            elif key not in NAMED:
+            elif key not in NAMED and value != []:
                 yield from _leaves(value, f"{service['name']} container {key}")
     for role in (role for template in serving for role in template["roles"]):
         pod = dict(role["entryTemplate"]["spec"])

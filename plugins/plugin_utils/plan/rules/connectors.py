@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import typing as t
 
@@ -339,23 +340,21 @@ def kv_port(case: Case) -> t.Iterator[Finding]:
 
     Only the planned port is reserved and opened in the firewall, so peers cannot connect.
     """
-    for view in case.engine_views:
-        for connector in view.connectors:
-            value = connector.get("kv_port")
-            if value is None or not case.npu or not view.sets_kv():
-                continue
-            if not str(value).isdecimal():
+    for view in case.engine_views if case.npu else ():
+        if view.sets_kv():
+            yield from itertools.islice(_unplanned(case, view), 1)
+
+
+def _unplanned(case: Case, view: EngineView) -> t.Iterator[Finding]:
+    for item in case.processes_like(view):
+        ports = [port.first for port in item.service.ports if port.name == "kv"]
+        base = ports[0] - item.process.first_worker if ports else 0
+        for value in (connector.get("kv_port") for connector in item.connectors):
+            if value is not None and not str(value).isdecimal():
                 yield Finding.at(view.kv_path("kv_port"), value, f"'{value}' is not a port number")
-                continue
-            for item in case.processes_like(view):
-                ports = [port.first for port in item.service.ports if port.name == "kv"]
-                base = ports[0] - item.process.first_worker if ports else 0
-                if ports and int(value) not in (base, ports[0]):
-                    problem = f"kv_port differs from the planned {base}"
-                    if item.service.name != view.service.name:
-                        problem += f" of {item.service.name}"
-                    yield Finding.at(view.kv_path("kv_port"), value, problem)
-                    break
+            elif value is not None and ports and int(value) not in (base, ports[0]):
+                of = f" of {item.service.name}" if item.service.name != view.service.name else ""
+                yield Finding.at(view.kv_path("kv_port"), value, f"kv_port differs from the planned {base}{of}")
 
 
 @RULES.rule(

@@ -19,10 +19,13 @@ SEPARATORS = re.compile(r'[:,"]')  # of the parts of a mount
 
 
 def given_paths(case: Case) -> t.Iterator[tuple[str, Seen]]:
-    """Each path of engines in containers, with the place where it was written."""
+    """Each path of engines in containers outside of the service's own folder, with the place where it was written."""
     for view in case.engine_views if case.context.contained or case.in_pods else ():
+        work = (view.service.container or {}).get("work_directory")  # a pod has none of the host's folders
+        own = [posixpath.dirname(work)] if work else []
         for item in seen(view.service.argv, view.env):
-            yield _place(view, item), item
+            if not below(item.shown, own):
+                yield _place(view, item), item
 
 
 def _place(view: EngineView, item: Seen) -> str:

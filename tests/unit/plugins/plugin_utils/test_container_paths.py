@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.paths import mounts, seen
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_render_npu import (
@@ -58,7 +59,6 @@ def pool(**args):
         ({"args": {"chat-template": "/vllm-workspace/vllm/examples/tool.jinja"}}, []),
         ({"args": {"chat-template": "/tmp/t.jinja"}}, ["/tmp/t.jinja:/tmp/t.jinja:ro"]),
         ({"args": {"chat-template": "/run/t/t.jinja"}}, ["/run/t/t.jinja:/run/t/t.jinja:ro"]),
-        ({"env": {"HF_HOME": f"{WORK}/work/hub"}}, []),
         ({"args": {"tokenizer": "/srv/x"}, "container": {"mounts": ["/data:/srv"]}}, []),
         ({"args": {"tokenizer": "/srv/x", "chat-template": "/srv/x/t.jinja"}}, ["/srv/x:/srv/x:ro"]),
     ],
@@ -71,6 +71,13 @@ def test_a_pool_gets_its_own():
     made = launch_plan(inference_variables(runtime="docker", pools=pool(**{"hf-config-path": "/srv/t"})), INVENTORY)
     found = {service["name"]: service["container"].get("mounts_of_paths") for service in made["services"]}
     assert found == {"prefill-0": ["/srv/t:/srv/t:ro"], "decode-0": [], "router": None}
+
+
+def test_the_own_folder_of_a_service_is_mounted_anyway():
+    env = {"HF_HOME": f"{WORK}/work/hub"}
+    assert container(pools={**POOLS, "prefill": {**POOLS["prefill"], "env": env}})["mounts_of_paths"] == []
+    with pytest.raises(PlanError, match="has files and secrets of all services"):
+        container(env=env)  # decode gets that of prefill as well
 
 
 EXPERTS = [
