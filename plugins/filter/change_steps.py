@@ -25,8 +25,7 @@ def change_steps(
     check: t.Any = False,
 ) -> dict[str, t.Any]:
     """Adapter: ``hostvars`` on the left, also with what the routers list; ``text`` is the recorded plan.json, empty without one."""
-    keys = ("__service_registered", "__service_secrets_written")
-    found = {host: pending_of(*(plain(hostvars[host].get(key)) or {} for key in keys)) for host in hosts}
+    found = {host: pending_of(plain(hostvars[host].get("__service_registered")) or {}) for host in hosts}
     new, listed = whole_plan(plain(plan)), listed_by(plain(hostvars[host].get("__service_missing")) for host in hosts)
     old = as_begun(as_listed(stored_plan(str(text or "")), new, listed), new, [str(name) for name in revisions])
     return steps(found, new, old, *map(bool, (allow_pause, early, True, unfinished)), left_out(old, new, listed), check)

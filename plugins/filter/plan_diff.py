@@ -8,16 +8,17 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.lifecycle.planned_steps import planned_steps
+from ..plugin_utils.lifecycle.planned_steps import keys_of, planned_steps
 from ..plugin_utils.lifecycle.upgrade import planned_mode
 from ..plugin_utils.plan.record import whole_plan
 from ..plugin_utils.views.plan_diff import plan_diff
 
 
-def plan_diff_filter(plan: t.Any, deployed: t.Any = None) -> list[str]:
-    """Adapter: a plan and the deployed one in, lines out."""
+def plan_diff_filter(plan: t.Any, deployed: t.Any = None, compared: t.Any = ()) -> list[str]:
+    """Adapter: a plan and the deployed one in, lines out; ``compared``: results of the module service_state of the hosts that answered."""
     new, old = plain(plan), dict(whole_plan(plain(deployed) or {}))
-    return plan_diff(new, old or None) + planned_steps(new, old) + planned_mode(new, old)
+    keys = keys_of(plain(found) or {} for found in compared)
+    return plan_diff(new, old or None, keys["rekeyed"]) + planned_steps(new, old, keys) + planned_mode(new, old, keys)
 
 
 class FilterModule:

@@ -18,10 +18,10 @@ def restart_steps_filter(
     """Adapter: ``hostvars`` on the left; ``names`` of the services to restart, empty for all."""
     whole = whole_plan(plain(plan))
     every = [service["name"] for service in whole["services"]]
-    down = [
-        name for host in hosts for name in (plain(hostvars[host].get("__service_registered")) or {}).get("down", ())
-    ]
-    return restart_steps([name for name in every if not names or name in names], down, whole, bool(allow_pause))
+    found = [plain(hostvars[host].get("__service_registered")) or {} for host in hosts]
+    down, rekeyed = ([name for each in found for name in each.get(key) or ()] for key in ("down", "rekeyed"))
+    chosen = [name for name in every if not names or name in names]
+    return restart_steps(chosen, down, whole, bool(allow_pause), rekeyed)
 
 
 def leaving_engines_filter(text: t.Any, plan: t.Any) -> list[dict[str, t.Any]]:

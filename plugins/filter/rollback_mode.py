@@ -16,7 +16,7 @@ from ..plugin_utils.plan.record import stored_plan, whole_plan
 def rollback_mode(
     hostvars: t.Any, hosts: t.Iterable[str], text: t.Any, allow_pause: t.Any = False, asked: t.Any = ""
 ) -> dict[str, t.Any]:
-    """Adapter: ``text`` is the recorded plan.json of a host, empty without one; ``asked``: inference_upgrade_mode, of which only all matters."""
+    """Adapter: ``text`` is the recorded plan.json of a host, empty without one; ``asked``: inference_upgrade_mode."""
     hosts = list(hosts)
     previous = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}
     locked = [plain(hostvars[host].get("__inference_locked")) or {} for host in hosts if previous[host]]
@@ -27,7 +27,7 @@ def rollback_mode(
         seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts if previous[host]}),
         rollback.halved([str(found.get("half") or "") for found in locked], previous),
         bool(allow_pause),
-        str(asked or "") == "all",
+        str(plain(asked) or ""),
         {str(name) for found in locked for name in found.get("revisions") or ()},
     )
 

@@ -104,6 +104,12 @@ options:
         description: Timeout in seconds until a running service answers.
         type: int
         default: 1800
+  secrets:
+    description:
+      - Digest of the planned secrets of each service, by its name, as the filter P(ascend.inference._secret_digests#filter) returns them.
+      - A process that recorded another one at its start is restarted. Without a record, nothing is known.
+    type: dict
+    default: {}
   remove:
     description: Whether V(present) stops and removes services of the deployment that are not in O(services).
     type: bool
@@ -180,6 +186,18 @@ outdated:
   type: list
   elements: str
   sample: [decode-0]
+rekeyed:
+  description: Names of running services that started with other secrets than planned. They are among RV(outdated).
+  returned: with O(state=present)
+  type: list
+  elements: str
+  sample: []
+keyed:
+  description: Names of running services that started with the planned secrets.
+  returned: with O(state=present)
+  type: list
+  elements: str
+  sample: [decode-0, prefill-0]
 healthy:
   description:
     - Names of services that run as planned and answer now, or have no O(services[].url). With O(state=started) nothing would be done for them.
@@ -215,7 +233,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.diagnosis.diagnose import LINES, causes_in, explanation
 from ..module_utils.runtime.base import RuntimeNotRunning, RuntimeProblem
-from ..module_utils.runtime.decisions import decide, difference
+from ..module_utils.runtime.decisions import decide, difference, keyed
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.runtime.wait import Waiter, healthy
 from ..module_utils.tools.finding import Finding
@@ -241,6 +259,7 @@ ARGUMENTS = {
     "runtime": {"type": "str", "required": True},
     "settings": {"type": "dict", "required": True},
     "services": {"type": "list", "elements": "dict", "default": [], "options": SERVICE},
+    "secrets": {"type": "dict", "default": {}, "no_log": True},
     "remove": {"type": "bool", "default": True},
     "keep": {"type": "list", "elements": "str", "default": []},
     "wait": {"type": "bool", "default": False},
@@ -274,6 +293,8 @@ def pending(runtime, services):
     down, outdated, _stop = decide("started", services, states, runtime.outdated)
     left = [item for item in services if item not in down and item not in outdated]
     found = {"down": down, "outdated": outdated, "healthy": [] if runtime.complete(True) else healthy(left)}
+    up = [item for item in services if item not in down]
+    found.update(keyed=[item for item in up if keyed(item)], rekeyed=[item for item in up if keyed(item) is False])
     return {key: [item["name"] for item in found[key]] for key in found}
 
 
@@ -318,6 +339,8 @@ def message(found):
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params, check = module.params, module.check_mode
+    for service in params["services"]:
+        service["secrets"] = params["secrets"].get(service["name"], "")
     result = {}
     try:
         runtime = runtime_of(params["runtime"], params["settings"])

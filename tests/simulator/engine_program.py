@@ -37,7 +37,7 @@ class Engine(pd_cluster.Engine):
             ranks=1,
             max_model_len=4096,
             block_size=8,
-            api_key="",
+            api_key=os.environ.get("VLLM_API_KEY", ""),
             tokenize=True,
             rank_header=True,
             bootstrap=False,

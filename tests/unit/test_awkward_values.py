@@ -62,13 +62,17 @@ def service(folder, **more):
 def run(folder, item):
     """Write the service's three scripts, run it, and return what its program got: arguments and environment."""
     variables = {"item": item, "__service_start_waits": False, "service_secrets": AWKWARD}
+    variables["__service_secret_digests"] = {"engine": "0a1b"}
     for name in ("environment.sh", "secrets.sh", "run.sh"):
         (folder / name).write_text(rendered(f"{name}.j2", **variables), encoding="utf-8")
     done = subprocess.run(
         ["sh", str(folder / "run.sh")], env={"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}, check=False
     )
     assert done.returncode == 0
-    return json.loads((folder / "seen").read_text(encoding="utf-8"))
+    assert (folder / "engine.digest").read_text(encoding="utf-8") == ("d1 0a1b\n" if item["secret_env"] else "d1\n")
+    arguments, environment = json.loads((folder / "seen").read_text(encoding="utf-8"))
+    assert "secrets_digest" not in environment  # no child needs it
+    return arguments, environment
 
 
 @pytest.fixture

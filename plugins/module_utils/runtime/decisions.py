@@ -10,12 +10,24 @@ import os
 from ..tools import foreign_file
 
 
+def recorded(service):
+    """The digests of configuration and of secrets that the running process recorded at its start; empty if it did not."""
+    try:
+        words = foreign_file.read(service["digest_file"] or "", 4096).split()
+    except OSError:
+        words = []
+    return tuple((words + ["", ""])[:2])
+
+
 def running_digest(service):
     """The configuration digest that the running process recorded at its start."""
-    try:
-        return foreign_file.read(service["digest_file"] or "", 4096).strip()
-    except OSError:
-        return ""
+    return recorded(service)[0]
+
+
+def keyed(service):
+    """Whether the running process started with the planned secrets (``secrets``, their digest); None if it has none or did not record them."""
+    started, wanted = recorded(service)[1], service.get("secrets") or ""
+    return started == wanted if started and wanted else None
 
 
 def began(service, found):
@@ -27,8 +39,8 @@ def began(service, found):
 
 
 def outdated(service, found):
-    """Whether a running service must be restarted: other configuration, or a file that changed after its start."""
-    if service["digest"] and running_digest(service) != service["digest"]:
+    """Whether a running service must be restarted: other configuration or secrets, or a file that changed after its start."""
+    if (service["digest"] and running_digest(service) != service["digest"]) or keyed(service) is False:
         return True
     start = began(service, found)
     return any(os.path.exists(path) and os.stat(path).st_mtime > start + 1 for path in service["newer"])

@@ -105,8 +105,8 @@ RUN_VARIABLES = {
     "services": "Names of the services that the playbook restart restarts. Default: all.",
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
-    "upgrade_mode": "How the playbook upgrade changes the services: rolling, set or all. Default: the gentlest one that is possible. "
-    "Rollback follows all only.",
+    "upgrade_mode": "How the playbooks upgrade and rollback change the services: rolling, set or all. Default: the gentlest one that is "
+    "possible. One that is not possible is refused.",
     "upgrade_watch": "Seconds for which the playbook upgrade watches each share of requests that new routers get in the mode set. Default: 60.",
     "verify_file": "File for the report of the verification, as JSON.",
     "watchdog": "What the playbook watchdog does with an engine that makes no progress: report or restart. Default: report.",

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..plan.linked import together
 from ..plan.revision import incompatible
 from ..plan.routers.base import RESTART
@@ -57,9 +58,22 @@ class Change:
         return old_instances(self.plan, self.deployed, self.elsewhere, self.down)
 
     @functools.cached_property
-    def keys_change(self) -> bool:
-        """Whether the keys between routers and engines change."""
-        return any(found.get("secrets") for found in self.pending.values())
+    def keys_change(self) -> set[str]:
+        """Names of the routers and engines that run with other keys than planned.
+
+        What runs decides, and not what this run wrote: an earlier one may have written keys, and a new service has no others.
+        """
+        return self._between("rekeyed")
+
+    @functools.cached_property
+    def keys_mixed(self) -> set[str]:
+        """Names of those that run with the planned keys already, if others do not: between them requests are refused."""
+        return self._between("keyed") if self.keys_change else set()
+
+    def _between(self, key: str) -> set[str]:
+        kinds = {service["name"]: service["kind"] for service in self.plan["services"]}
+        names = {name for found in self.pending.values() for name in found.get(key) or ()}
+        return {name for name in names if kinds.get(name) in (*ENGINE_KINDS, "router")}
 
     @functools.cached_property
     def incompatible(self) -> bool:

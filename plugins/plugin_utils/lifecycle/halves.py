@@ -19,7 +19,7 @@ from ..description.values import natural
 from ..plan.linked import together
 from ..plan.routers.base import RESTART
 from .half_plan import limited, of_half
-from .pauses import LINKED, NO_API
+from .pauses import KEYS, LINKED, NO_API
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
@@ -54,8 +54,11 @@ def halves(plan: Plan) -> dict[str, list[str]]:
     return found
 
 
-def half_obstacles(plan: Plan, running: Plan) -> list[str]:
-    """Why ``running`` cannot become ``plan`` half by half; empty if it can. Both are whole plans."""
+def half_obstacles(plan: Plan, running: Plan, rekeyed: t.Collection[str] = ()) -> list[str]:
+    """Why ``running`` cannot become ``plan`` half by half; empty if it can. Both are whole plans.
+
+    ``rekeyed``: names of services that run with other secrets than planned: a client would need the keys of both halves.
+    """
     if not running.get("services"):
         return ["no plan is deployed"]
     found = [*_too_few(plan), *_shared(plan, running)]
@@ -72,10 +75,12 @@ def half_obstacles(plan: Plan, running: Plan) -> list[str]:
         for name in names
         if names[name]["kind"] in ("balancer", "frontend")
         and name in before
-        and names[name]["digest"] != before[name]["digest"]
+        and (names[name]["digest"] != before[name]["digest"] or name in rekeyed)
     ]
     if single:
         found.append(f"{', '.join(single)}: there is one of it, and its settings change")
+    if any(names[name]["kind"] in (*ENGINE_KINDS, "router") for name in rekeyed if name in names):
+        found.append(KEYS)
     if (plan.get("model") or {}).get("name") != (running.get("model") or {}).get("name"):
         found.append("clients ask for the model by another name before the change than after it")
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..description.values import natural
 from .change import Change
 
 PAUSE = (
@@ -25,8 +26,8 @@ UNFINISHED = (
     "run again with -e inference_allow_pause=true when a pause is acceptable."
 )
 TAKEN = (
-    "The plan gives NPUs or ports of {names} to {takers}, so the former must stop before the latter start. Clients may get errors until then, "
-    "and until the models are loaded. {state}"
+    "The plan gives NPUs or ports of {names} to {takers}, so the former must stop before the latter start{why}. Clients may get errors until "
+    "then, and until the models are loaded. {state}"
     "Fix: run again with -e inference_allow_pause=true when a pause is acceptable, or plan other devices."
 )
 MOVES = (
@@ -40,6 +41,11 @@ REMOVES = (
 LOSES = (
     "The virtual address {address} of the clients' entry is removed, so those that use it get errors from then on. {state}Fix: run again with "
     "-e inference_allow_pause=true when clients use another address, or plan it again."
+)
+REKEYED = (
+    "{names} run with other values of inference_secrets than planned, and a restart writes none: services that restart may not be able to talk to the "
+    "others. Nothing was restarted. Fix: put the former values back and run restart again; or run deploy with -e inference_allow_pause=true, which gives "
+    "all services the planned ones."
 )
 EARLY = "Nothing was changed. "
 LATE = (
@@ -61,9 +67,18 @@ NO_API = "the engines of this router cannot be changed while it runs"
 LINKED = "engines with LLMDataDist have to be restarted together"
 OTHER = "engines before and after this change cannot exchange KV cache"
 KEYS = "the keys between the router and the engines change"
+KEYS_MIXED = (
+    KEYS + ", and {names} started with the new ones already, so that requests between them and the others get 401"
+)
 
 
 Result = dict[str, t.Any]  # what ``steps.steps`` returns
+
+
+def why_keys(change: Change) -> str:
+    """Why routers and engines cannot restart one after the other because of their keys; empty if these do not change."""
+    mixed = ", ".join(sorted(change.keys_mixed, key=natural))
+    return (KEYS_MIXED.format(names=mixed) if mixed else KEYS) if change.keys_change else ""
 
 
 def restart_at_once(
@@ -94,15 +109,20 @@ def stop_whole(
     change: Change,
     whole_names: t.Collection[str],
     taken: t.Mapping[str, t.Mapping[str, set[str]]],
+    reason: str,
 ) -> None:
-    """Add the pause of the instances that stop whole, or its refusal, which names the processes whose NPUs are taken."""
+    """Add the pause of the instances that stop whole, or its refusal, which names the processes whose NPUs are taken.
+
+    ``reason``: why they cannot stop while others serve.
+    """
     names = sorted(whole_names if change.allow_pause else {name for found in taken.values() for name in found})
     takers = sorted({name for found in taken.values() for new in found.values() for name in new})
     result["pauses"][REASSIGNED] = names
     if change.allow_pause:
         result["notes"].append(f"Pause: {', '.join(names)} stop first, because {REASSIGNED}.")
         return
-    given = {"names": ", ".join(names), "takers": ", ".join(takers)}
+    why = "" if reason == REASSIGNED else f", and not while others serve, because {reason}"
+    given = {"names": ", ".join(names), "takers": ", ".join(takers), "why": why}
     result["refusals"].append(TAKEN.format(**given, state=_state(change)))
 
 

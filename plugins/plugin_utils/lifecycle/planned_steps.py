@@ -13,37 +13,51 @@ from .before import Plan, elsewhere, instances_of, old_instances
 from .change import Pending, named
 from .steps import steps
 
+Keys = t.Mapping[str, t.Collection[str]]
+NO_KEYS: Keys = {"rekeyed": (), "keyed": ()}
 
-def change(plan: Plan, deployed: Plan, runs: t.Mapping[str, Pending] | None = None) -> dict[str, t.Any]:
+
+def keys_of(runs: t.Iterable[t.Mapping[str, t.Any]]) -> Keys:
+    """{rekeyed, keyed}: names of services that run with other secrets than planned, and with those; ``runs``: what the module service_state returned."""
+    found = list(runs)
+    return {key: [name for each in found for name in each.get(key) or ()] for key in NO_KEYS}
+
+
+def change(
+    plan: Plan, deployed: Plan, runs: t.Mapping[str, Pending] | None = None, keys: Keys = NO_KEYS
+) -> dict[str, t.Any]:
     """The steps from one plan to another, and ``new``, ``rest``, ``gone``: names of services.
 
     ``runs``: what runs, compared with ``plan``, as `steps` asks of each host; without it all services of ``deployed`` run.
-    ``rest`` restart at once; ``gone`` includes those that move, with their old host. ``deployed`` is the whole deployed plan.
+    ``rest`` restart at once; ``gone`` includes those that move, with their old host. ``deployed`` is the whole deployed plan. ``keys``: see
+    `keys_of`.
     """
     before = {service["name"]: service for service in deployed["services"]}
     planned = {service["name"]: service for service in plan["services"]}
     new = [name for name in planned if name not in before or before[name]["host"] != planned[name]["host"]]
     every = other_user(plan, deployed)
     changed = [
-        name for name in planned if name not in new and (every or before[name]["digest"] != planned[name]["digest"])
+        name
+        for name in planned
+        if name not in new and (every or before[name]["digest"] != planned[name]["digest"] or name in keys["rekeyed"])
     ]
     if runs is not None:
         changed = [name for name in planned if any(name in (found.get("outdated") or ()) for found in runs.values())]
-    decided = steps(runs or {"": {"down": new, "outdated": changed}}, plan, deployed, allow_pause=True)
+    decided = steps(runs or {"": {"down": new, "outdated": changed, **keys}}, plan, deployed, allow_pause=True)
     rest = [name for name in changed if name not in decided["held"]]
     gone = [name for name in before if name not in planned]
     gone += [f"{name} on {before[name]['host']}" for name in new if name in before]
     return {**decided, "new": new, "rest": rest, "gone": gone}
 
 
-def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
+def planned_steps(plan: Plan, deployed: Plan, keys: Keys = NO_KEYS) -> list[str]:
     """What deploy would do, as numbered lines, if all services of the deployed plan run; empty without changes or in a cluster.
 
-    A change that needs a pause says why. ``deployed`` is the whole deployed plan.
+    A change that needs a pause says why. ``deployed`` is the whole deployed plan; ``keys``: see `keys_of`.
     """
     if plan["runtime_facts"]["in_cluster"] or not deployed.get("services"):
         return []
-    decided = change(plan, deployed)
+    decided = change(plan, deployed, keys=keys)
     instances = instances_of(plan["services"])
     leaving = old_instances(plan, deployed, elsewhere(plan, deployed, {}), ())
     stopped = [*decided["vacate"].values(), *decided["beyond"].values()]

@@ -8,10 +8,25 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
+from ..description.values import natural
 from ..plan.record import whole_plan
+from .change import Change
 from .halves import NEW, OLD, answering, cost_of_rounds, half_obstacles, rounds, runs_as
+from .pauses import HALVED
+from .planned_steps import NO_KEYS, keys_of
 from .steps import serves
-from .upgrade import INTERRUPTED, OTHER_VERSION, UNKNOWN_HALF, cost, obstacles, one_revision
+from .upgrade import (
+    INTERRUPTED,
+    MODES,
+    OTHER_VERSION,
+    UNKNOWN_HALF,
+    cost,
+    not_by_halves,
+    not_rolling,
+    obstacles,
+    one_revision,
+    unknown_mode,
+)
 
 Plan = t.Mapping[str, t.Any]
 UNKNOWN_RECORD = "unknown"  # in place of a half, by module_utils/files/journal.py
@@ -21,6 +36,11 @@ UNKNOWN = (
     "get errors until the models are loaded. Nothing was changed, and whatever serves goes on. Fix: run upgrade with the settings of the "
     "interrupted run, which goes on without a pause, then rollback. Or run rollback again with -e inference_allow_pause=true when a pause is "
     "acceptable."
+)
+REKEYED = (
+    "{names} run with other keys than inference_secrets has now, with which the rollback would start the verified plan: all services restart at once, and "
+    "clients get errors until the models are loaded. Nothing was changed. Fix: put the former keys back into inference_secrets and run rollback again; "
+    "or run it with -e inference_allow_pause=true when a pause is acceptable."
 )
 UNSEEN = (
     "A rollback half by half, without a pause, is possible, but {why}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
@@ -104,7 +124,7 @@ def mode(
     seen: t.Mapping[str, t.Any] | None = None,
     half: bool = False,
     allow_pause: bool = False,
-    stop: bool = False,
+    asked: str = "",
     revisions: t.Collection[str] = (),
 ) -> dict[str, t.Any]:
     """How to go back: ``{mode, text, refusals, rounds}`` with the modes of an upgrade.
@@ -113,11 +133,20 @@ def mode(
     change half by half (``half``) one half serves: if it is known which, the other one goes back in ``rounds``; if not, nothing stops without
     ``allow_pause``. After another interrupted change the engines return one after the other if all have the revision of the verified plan
     (``revisions``, see `one_revision`); if nobody knows, what serves stops only with ``allow_pause``. ``seen``: what all hosts saw, compared with
-    the recorded plan (old) and the verified one (new), see `halves.seen`. ``stop``: whether a pause was asked for, so that nothing goes half by half.
+    the recorded plan (old) and the verified one (new), see `halves.seen`.
+    ``asked``: a value of MODES, "" for the gentlest one that is possible; no other one is taken instead. With ``all`` a pause was asked for.
     """
+    if asked and asked not in MODES:
+        return _refused(unknown_mode(asked))
     plan = next((plan for plan in previous.values() if plan), {})
-    phases = list(phases)
-    if half and not stop:
+    phases, stop = list(phases), asked == "all"
+    keys = keys_of(seen[NEW].values()) if seen else NO_KEYS
+    rekeyed = sorted(Change({"": keys}, plan, running).keys_change, key=natural) if plan else []
+    if rekeyed and not (allow_pause or stop) and _may_serve(plan, seen):
+        return _refused(REKEYED.format(names=", ".join(rekeyed)))
+    if half and asked == "rolling":
+        return _refused(not_rolling([HALVED]))
+    if half and not (stop or rekeyed):
         found = _beside_a_half(plan, running, previous, seen, allow_pause)
         if found:
             return found
@@ -128,13 +157,17 @@ def mode(
     if unknown and not (allow_pause or stop) and _may_serve(plan, seen):
         fix = GO_ON if unknown == [INTERRUPTED] else RECORD
         return _refused(UNKNOWN_RUN.format(why=unknown[0], fix=fix))
-    reasons = unknown or obstacles(plan, running, runs)
-    by_halves = reasons and rests and not (unknown or stop)
+    reasons = unknown or obstacles(plan, running, runs, keys)
+    if asked == "rolling" and reasons:
+        return _refused(not_rolling(reasons))
+    by_halves = (reasons or asked == "set") and rests and not (unknown or stop)
     halves, planned = _by_halves(plan, running, seen, previous) if by_halves else ([], [])
     if halves == [UNKNOWN_HALF] and not allow_pause:
         return _refused(UNSEEN.format(why=UNKNOWN_HALF))
-    chosen = "set" if planned else "all" if reasons else "rolling"
-    text = cost_of_rounds(plan, planned) if planned else cost(chosen, plan, running, reasons, halves, runs)
+    if asked == "set" and not planned:
+        return _refused(not_by_halves(halves or reasons))
+    chosen = asked or ("set" if planned else "all" if reasons else "rolling")
+    text = cost_of_rounds(plan, planned) if planned else cost(chosen, plan, running, reasons, halves, runs, keys)
     return {"mode": chosen, "text": text, "refusals": [], "rounds": planned}
 
 
@@ -182,7 +215,8 @@ def _by_halves(
     """Why ``running`` cannot become ``plan`` half by half, and the rounds if it can."""
     if running and running.get("plan_version") != plan.get("plan_version"):
         return [OTHER_VERSION], []
-    found = half_obstacles(plan, running) + ([] if all(previous.values()) else [UNRELATED])
+    rekeyed = keys_of(seen[NEW].values())["rekeyed"] if seen else ()
+    found = half_obstacles(plan, running, rekeyed) + ([] if all(previous.values()) else [UNRELATED])
     if found or not seen:
         return found or [UNKNOWN_HALF], []
     if not serves(running, {name for host in seen[OLD].values() for name in host["down"]}):

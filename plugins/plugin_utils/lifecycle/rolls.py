@@ -28,9 +28,7 @@ def why_not(change: Change, key: Key, every: t.Collection[Key], serving: t.Colle
     why = why_members_not(change)
     if why:
         return why
-    if change.keys_change:
-        return pauses.KEYS
-    return pauses.OTHER if change.incompatible else ""
+    return pauses.why_keys(change) or (pauses.OTHER if change.incompatible else "")
 
 
 def why_members_not(change: Change) -> str:
@@ -63,9 +61,7 @@ def why_entry_not(change: Change, name: str) -> str:
         return pauses.SINGLE
     if balanced <= change.down:
         return pauses.UNBALANCED
-    if change.keys_change:
-        return pauses.KEYS
-    return pauses.OTHER if change.incompatible else pauses.LAST
+    return pauses.why_keys(change) or (pauses.OTHER if change.incompatible else pauses.LAST)
 
 
 def routers_one_by_one(change: Change, outdated: t.Collection[str], gone: set[str]) -> list[str]:

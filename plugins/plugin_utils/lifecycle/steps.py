@@ -50,8 +50,8 @@ def steps(
 ) -> Result:
     """The change of all hosts, decided once.
 
-    ``pending``: {host: {down: [service], outdated: [service], other: [unit], secrets: bool}} (the module service_state with state present;
-    without ``other`` all deployed services run);
+    ``pending``: {host: {down: [service], outdated: [service], other: [unit], rekeyed: [service], keyed: [service]}} (the module service_state
+    with state present; without ``other`` all deployed services run);
     ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one;
     ``early``: before files are written; ``starts_first``: whether services that are down start before the steps, so that routers among them
     serve then; ``unfinished``: whether an upgrade half by half was interrupted: what runs is not what was recorded, so nothing restarts behind a
@@ -179,10 +179,9 @@ def _other_exchange(change: Change) -> bool:
     return bool(change.incompatible) and ("prefill" in kinds or bool(kinds - {*ENGINE_KINDS, *ENTRIES, "probe"}))
 
 
-def pending_of(registered: t.Mapping[str, t.Any], secrets: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """What `steps` asks of a host: of the results of the modules service_state and, for the ``secrets``, service_files; empty ones are nothing."""
-    found = {key: registered.get(key) or [] for key in ("down", "outdated", "other")}
-    return {**found, "secrets": bool(secrets.get("changed"))}
+def pending_of(registered: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """What `steps` asks of a host: of the result of the module service_state; an empty one is nothing."""
+    return {key: registered.get(key) or [] for key in ("down", "outdated", "other", "rekeyed", "keyed")}
 
 
 def differs(registered: t.Mapping[str, t.Any], plan: Plan) -> bool:
@@ -230,12 +229,20 @@ def _serves(change: Change) -> bool:
     )
 
 
-def restart_steps(names: t.Collection[str], down: t.Collection[str], plan: Plan, allow_pause: bool = False) -> Result:
+def restart_steps(
+    names: t.Collection[str],
+    down: t.Collection[str],
+    plan: Plan,
+    allow_pause: bool = False,
+    rekeyed: t.Collection[str] = (),
+) -> Result:
     """The steps that restart services with the settings that they have; ``down``: those that do not run.
 
     An engine whose pool has another instance leaves the router first. All others restart at once, which is refused without ``allow_pause`` as in
-    a change.
+    a change. ``rekeyed``: services that run with other secrets than planned: a restart writes none, so it could neither end that nor prove engines.
     """
+    if rekeyed:
+        return {**_nothing(), "refusals": [pauses.REKEYED.format(names=", ".join(sorted(rekeyed, key=natural)))]}
     outdated = [name for name in names if name not in down]
     pending = {"": {"down": list(down), "outdated": outdated}}
     return steps(pending, plan, plan, allow_pause, early=True, starts_first=False)

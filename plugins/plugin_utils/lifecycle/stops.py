@@ -45,7 +45,7 @@ def stop_first(result: Result, change: Change) -> set[str]:
         )
         return names
     if given:
-        pauses.stop_whole(result, change, names, taken)
+        pauses.stop_whole(result, change, names, taken, reason)
     if parted:
         pauses.restart_at_once(result, change, sorted(parted, key=natural), reason)
     return names
@@ -62,7 +62,7 @@ def _cannot_leave(names: set[str], change: Change) -> str:
     if not change.members_can_change:
         return pauses.NO_API
     if change.keys_change:
-        return pauses.KEYS
+        return pauses.why_keys(change)
     if change.incompatible:
         return pauses.OTHER
     stay = {kind for (kind, _n), group in change.instances.items() if not group & (change.down | names)}

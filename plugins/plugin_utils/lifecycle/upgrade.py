@@ -16,7 +16,7 @@ from ..plan.revision import other_software
 from ..plan.service import other_user
 from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
 from .pauses import OTHER
-from .planned_steps import change
+from .planned_steps import NO_KEYS, Keys, change, keys_of
 from .steps import ENTRIES
 
 Plan = t.Mapping[str, t.Any]
@@ -156,19 +156,20 @@ def mode(
     last: the mode is that of a change of what runs, and going back to the verified plan must not need a pause that nobody asked for.
     """
     if asked and asked not in MODES:
-        return {"mode": "", "text": "", "refusals": [_unknown_mode(asked)], "rounds": []}
+        return {"mode": "", "text": "", "refusals": [unknown_mode(asked)], "rounds": []}
     previous = _common(deployed) or {}
     running = unverified or previous
     if unverified and asked != "all" and not _may_return(unverified, previous):
         return {"mode": "", "text": "", "refusals": [UNVERIFIED], "rounds": []}
     other = bool(set(interrupted) - {"", plan.get("digest")})
     runs = seen["new"] if other and seen and one_revision(plan, revisions, seen["new"]) else None
-    reasons = [INTERRUPTED] if other and runs is None else obstacles(plan, running, runs)
+    keys = keys_of(seen["new"].values()) if seen else NO_KEYS
+    reasons = [INTERRUPTED] if other and runs is None else obstacles(plan, running, runs, keys)
     halves, planned = _by_halves(plan, previous, seen) if reasons or asked == "set" else ([], [])
     if asked == "rolling" and reasons:
-        return {"mode": "", "text": "", "refusals": [_not_rolling(reasons)], "rounds": []}
+        return {"mode": "", "text": "", "refusals": [not_rolling(reasons)], "rounds": []}
     if asked == "set" and halves:
-        return {"mode": "", "text": "", "refusals": [_not_by_halves(halves)], "rounds": []}
+        return {"mode": "", "text": "", "refusals": [not_by_halves(halves)], "rounds": []}
     if not asked and reasons and halves == [UNKNOWN_HALF]:
         refusal = UNKNOWN_ALL.format(why="; ".join(reasons), unknown=UNKNOWN_HALF)
         return {"mode": "", "text": "", "refusals": [refusal], "rounds": []}
@@ -179,7 +180,9 @@ def mode(
         return {"mode": "", "text": "", "refusals": [BALANCER_DOWN.format(names=", ".join(silent))], "rounds": []}
     return {
         "mode": chosen,
-        "text": cost_of_rounds(plan, planned) if goes_by_halves else cost(chosen, plan, running, reasons, halves, runs),
+        "text": cost_of_rounds(plan, planned)
+        if goes_by_halves
+        else cost(chosen, plan, running, reasons, halves, runs, keys),
         "refusals": [],
         "rounds": planned if goes_by_halves else [],
     }
@@ -201,7 +204,7 @@ def _by_halves(plan: Plan, previous: Plan, seen: t.Mapping[str, t.Any] | None) -
     """Why the plan cannot be changed half by half, and the rounds if it can."""
     if previous and previous.get("plan_version") != plan["plan_version"]:
         return [OTHER_VERSION], []
-    found = half_obstacles(plan, previous)
+    found = half_obstacles(plan, previous, keys_of(seen["new"].values())["rekeyed"] if seen else ())
     if found or not seen:
         return found or [UNKNOWN_HALF], []
     runs = runs_as(seen["old"], seen["new"], plan)
@@ -209,21 +212,24 @@ def _by_halves(plan: Plan, previous: Plan, seen: t.Mapping[str, t.Any] | None) -
     return ([], planned) if planned else ([UNKNOWN_HALF], [])
 
 
-def _unknown_mode(asked: str) -> str:
+def unknown_mode(asked: str) -> str:
+    """The refusal of a mode that does not exist."""
     return (
         f"inference_upgrade_mode is {asked!r}, and there are {', '.join(MODES[:-1])} and {MODES[-1]}. Nothing was changed. "
         "Fix: correct it, or leave it out for the gentlest one that is possible."
     )
 
 
-def _not_rolling(reasons: list[str]) -> str:
+def not_rolling(reasons: t.Sequence[str]) -> str:
+    """The refusal of mode rolling, which was asked for and is not possible."""
     return (
         f"inference_upgrade_mode is rolling, which is not possible: {'; '.join(reasons)}. Nothing was changed. "
         "Fix: leave it out for the gentlest mode that is possible, which is printed."
     )
 
 
-def _not_by_halves(reasons: list[str]) -> str:
+def not_by_halves(reasons: t.Sequence[str]) -> str:
+    """The refusal of mode set, which was asked for and is not possible."""
     return (
         f"inference_upgrade_mode is set, which is not possible: {'; '.join(reasons)}. Nothing was changed. Fix: two instances of each pool and "
         f"{FRONT}, deployed before the upgrade; or inference_upgrade_mode all when a pause is acceptable."
@@ -239,11 +245,14 @@ def one_revision(plan: Plan, revisions: t.Collection[str], runs: t.Mapping[str, 
     return set(revisions) == {plan.get("revision")} or (bool(revisions) and not differs)
 
 
-def obstacles(plan: Plan, running: Plan, runs: t.Mapping[str, t.Any] | None = None) -> list[str]:
-    """Why ``running`` cannot become ``plan`` instance by instance while it serves; empty if it can. Both are whole plans; ``runs`` as for `change`."""
+def obstacles(plan: Plan, running: Plan, runs: t.Mapping[str, t.Any] | None = None, keys: Keys = NO_KEYS) -> list[str]:
+    """Why ``running`` cannot become ``plan`` instance by instance while it serves; empty if it can. Both are whole plans.
+
+    ``runs``, ``keys``: as for `change`.
+    """
     if not running or other_software(plan, running):
         return [OTHER]
-    steps = change(plan, running, runs)
+    steps = change(plan, running, runs, keys)
     kinds = {service["name"]: service["kind"] for service in plan["services"]}
     # No client asks the probe, and engines go on while the master of their store restarts.
     spared = _masters(plan, running, steps["rest"])
@@ -277,10 +286,11 @@ def cost(
     reasons: t.Sequence[str],
     halves: t.Sequence[str] = (),
     runs: t.Mapping[str, t.Any] | None = None,
+    keys: Keys = NO_KEYS,
 ) -> str:
     """What a change costs the clients, as one sentence for each fact.
 
-    ``reasons``: against ``rolling``; ``halves``: against ``set``; ``runs`` as for `change`.
+    ``reasons``: against ``rolling``; ``halves``: against ``set``; ``runs``, ``keys`` as for `change`.
     """
     if chosen == "set":
         return cost_of_halves(plan)
@@ -288,7 +298,7 @@ def cost(
         why = f" Why: {'; '.join(reasons)}." if reasons else ""
         why += f" Mode set, without a pause, is not possible: {'; '.join(halves)}." if halves else ""
         return f"Mode all: every service stops, then the new ones start. Clients get errors until they have loaded the model.{why}"
-    found = change(plan, running, runs)
+    found = change(plan, running, runs, keys)
     routers = [name for step in found["roll"] for name in step["routers"]]
     count = len(found["roll"]) - len(routers)
     lines = [
@@ -305,16 +315,16 @@ def cost(
     return f"Mode rolling: no pause. {' '.join(lines)}"
 
 
-def planned_mode(plan: Plan, running: Plan) -> list[str]:
+def planned_mode(plan: Plan, running: Plan, keys: Keys = NO_KEYS) -> list[str]:
     """Which mode the playbook upgrade would choose, or why it would refuse, if all services of the deployed plan run, where deploy would need a pause.
 
     No line where it would not, if nothing changes, and in a cluster.
     """
     digests = [{service["name"]: service["digest"] for service in each.get("services", ())} for each in (plan, running)]
-    same = digests[0] == digests[1] and not other_user(plan, running)
+    same = digests[0] == digests[1] and not other_user(plan, running) and not keys["rekeyed"]
     if same or plan["runtime_facts"]["in_cluster"] or not digests[1]:
         return []
-    reasons = obstacles(plan, running)
+    reasons = obstacles(plan, running, keys=keys)
     if not reasons:
         return []
     if running.get("plan_version") != plan["plan_version"]:
@@ -326,7 +336,7 @@ def planned_mode(plan: Plan, running: Plan) -> list[str]:
             "The playbook upgrade would refuse, because the hosts or the runtime of the deployed plan are others, and a rollback needs the same ones; "
             "site changes them."
         ]
-    halves = half_obstacles(plan, running)
+    halves = half_obstacles(plan, running, keys["rekeyed"])
     text = cost("all" if halves else "set", plan, running, reasons, halves)
     shared = [] if plan["runtime_facts"]["contained"] else _shared_cann(plan, running)
     lines = [f"The playbook upgrade would refuse, unless cann_method is none: {refusal}" for refusal in shared]

@@ -13,13 +13,15 @@ Plan = t.Mapping[str, t.Any]
 WORDS = ("argv", "source")
 MAPPINGS = ("env", "secret_env")
 PLACES = ("host", "devices")
+SECRETS = "other values of inference_secrets"
 DEFAULT = "(service_user)"  # that of the role
 
 
-def plan_diff(plan: Plan, deployed: Plan | None) -> list[str]:
+def plan_diff(plan: Plan, deployed: Plan | None, rekeyed: t.Collection[str] = ()) -> list[str]:
     """Lines that begin with '+' (new), '-' (removed) or '~' (restarts, with reasons); one line if nothing changes.
 
-    ``deployed`` is the deployed plan, or None. A service with the same digest does not change.
+    ``deployed`` is the deployed plan, or None. A service with the same digest does not change, unless it is among ``rekeyed``: names of those that
+    run with other secrets than planned.
     """
     if not deployed:
         return ["Nothing is deployed yet: every service is new."]
@@ -33,7 +35,10 @@ def plan_diff(plan: Plan, deployed: Plan | None) -> list[str]:
     lines += [f"- {name} on {running[name]['host']}" for name in running if name not in planned]
     user = f"user {deployed.get('user') or DEFAULT} -> {plan['user'] or DEFAULT}" if other_user(plan, deployed) else ""
     lines += [
-        line for name in planned if name in running for line in _changes(name, running[name], planned[name], user)
+        line
+        for name in planned
+        if name in running
+        for line in _changes(name, running[name], planned[name], [user] * bool(user) + [SECRETS] * (name in rekeyed))
     ]
     return [line for line in lines if line] or ["No changes: the deployed plan is the same."]
 
@@ -57,10 +62,11 @@ def _virtual_address(plan: Plan, deployed: Plan) -> str:
     return f"virtual address {after['address']}: {', '.join(changed)}"
 
 
-def _changes(name: str, old: Plan, new: Plan, user: str = "") -> list[str]:
-    if not user and old["digest"] == new["digest"] and all(old[place] == new[place] for place in PLACES):
+def _changes(name: str, old: Plan, new: Plan, more: t.Sequence[str] = ()) -> list[str]:
+    """``more``: reasons that the two services do not show."""
+    if not more and old["digest"] == new["digest"] and all(old[place] == new[place] for place in PLACES):
         return []
-    found = [user] if user else []
+    found = list(more)
     found += [f"{place} {old[place]} -> {new[place]}" for place in PLACES if old[place] != new[place]]
     for key in WORDS:
         found += [f"{key} -{_joined(flag)}" for flag in _flags(old[key]) if flag not in _flags(new[key])]

@@ -48,8 +48,8 @@ def plan(prefill=2, decode=2, **more):
     return launch_plan({**CPU, "inference_pools": sizes, **more}, hosts)
 
 
-def found(outdated, down=(), secrets=False):
-    return {"n1": {"outdated": list(outdated), "down": list(down), "secrets": secrets}}
+def found(outdated, down=(), rekeyed=()):
+    return {"n1": {"outdated": list(outdated), "down": list(down), "rekeyed": list(rekeyed)}}
 
 
 NOTHING = {
@@ -65,12 +65,11 @@ NOTHING = {
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
 
 
-@pytest.mark.parametrize("key", ["down", "outdated", "other"])
+@pytest.mark.parametrize("key", ["down", "outdated", "other", "rekeyed", "keyed"])
 def test_all_that_a_host_has_to_do_is_pending(key):
-    nothing = {"down": [], "outdated": [], "other": [], "secrets": False}
-    assert pending_of({key: ["decode-0"], "healthy": ["router"]}, {"changed": False}) == {**nothing, key: ["decode-0"]}
-    assert pending_of({key: None}, {}) == nothing
-    assert pending_of({}, {"changed": True}) == {**nothing, "secrets": True}
+    nothing = {"down": [], "outdated": [], "other": [], "rekeyed": [], "keyed": []}
+    assert pending_of({key: ["decode-0"], "healthy": ["router"]}) == {**nothing, key: ["decode-0"]}
+    assert pending_of({key: None}) == pending_of({}) == nothing
 
 
 def test_templates_read_the_keys_of_the_result():
@@ -199,7 +198,7 @@ def test_a_plan_of_an_earlier_version_has_the_same_revision():
 
 
 def test_changed_keys_and_routers_without_an_api_need_a_pause():
-    assert "keys between the router" in steps(found(ENGINES, secrets=True), plan(), plan())["refusals"][0]
+    assert "keys between the router" in steps(found(ENGINES, rekeyed=ENGINES), plan(), plan())["refusals"][0]
     without = {key: value for key, value in plan().items() if key != "members"}
     assert "cannot be changed while it runs" in steps(found(ENGINES), without, plan())["refusals"][0]
 
@@ -471,7 +470,7 @@ def test_routers_that_cannot_change_one_by_one_need_a_pause(reason, because):
         new, outdated = plan(inference_args={"block-size": 64}, **CHANGED), [*ENGINES, *outdated]
     elif reason == "balancer changes":
         outdated = ["balancer"]
-    result = steps(found(outdated, down, secrets=reason == "keys"), new, old)
+    result = steps(found(outdated, down, rekeyed=outdated if reason == "keys" else ()), new, old)
     assert not any(step["routers"] for step in result["roll"])
     assert result["pauses"] == ({because: outdated} if because else {})
     duration = "as long as loading the model" if reason == "other engines" else "some seconds"

@@ -1,0 +1,185 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Other values of inference_secrets: what each process started with decides, in every playbook that restarts one."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
+from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
+from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter
+from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
+from ansible_collections.ascend.inference.plugins.filter.secret_digests import secret_digests_filter
+from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import upgrade_mode
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import KEYS
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+
+ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
+BALANCED = {"inference_router": {"instances": 2, "balancer": "haproxy"}}
+
+
+def plan(prefill=2, decode=2, **more):
+    variables = {
+        "inference_engine": "vllm_cpu",
+        "inference_runtime": "supervisor",
+        "inference_model": {"path": "/m", "name": "m"},
+        "inference_secrets": {"api_key": "k", "client_keys": "c"},
+        "inference_pools": {"prefill": {"instances": prefill}, "decode": {"instances": decode}},
+        **more,
+    }
+    return launch_plan(variables, {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "192.0.2.1"}}})
+
+
+def told(old, rekeyed=(), keyed=(), down=(), outdated=(), other=()):
+    """What service_state returns where these services run with other secrets than planned, and these with the planned ones."""
+    names = [service["name"] for service in old["services"]]
+    return {
+        "down": list(down),
+        "outdated": [name for name in names if name in {*rekeyed, *outdated}],
+        "rekeyed": list(rekeyed),
+        "keyed": list(keyed),
+        "other": [f"inference-{name}" for name in other],
+        "healthy": [name for name in names if name not in {*down, *rekeyed, *outdated}],
+    }
+
+
+def change(new, old, **found):
+    early = found.pop("early", False)
+    hostvars = {"n1": {"__service_registered": told(new, **found)}}
+    return change_steps(hostvars, ["n1"], new, json.dumps(old), found.pop("allow", False), early)
+
+
+def test_the_same_key_has_the_same_digest_wherever_it_is_read():
+    whole = plan()
+    found = secret_digests_filter(whole["services"], whole, {"api_key": "k", "client_keys": "c"})
+    assert {service["name"] for service in whole["services"] if service["secret_env"]} == set(found) >= set(ENGINES)
+    assert len({found[name] for name in ENGINES}) == 1
+    other = secret_digests_filter(whole["services"], whole, {"api_key": "l", "client_keys": "c"})
+    assert all(other[name] != found[name] for name in ENGINES)
+    assert secret_digests_filter(whole["services"], whole, {"client_keys": "c"}) == {}
+
+
+def test_a_digest_is_not_that_of_the_key_alone():
+    """Short keys could be looked up, and equal keys of two deployments be recognised."""
+    whole = plan()
+    found = secret_digests_filter(whole["services"], whole, {"api_key": "k"})["decode-0"]
+    assert found not in hashlib.sha256(b"k").hexdigest()
+    elsewhere = {**whole, "directory": "/elsewhere"}
+    assert secret_digests_filter(whole["services"], elsewhere, {"api_key": "k"})["decode-0"] != found
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_other_keys_need_a_pause_whoever_wrote_them(early):
+    result = change(plan(), plan(), rekeyed=ENGINES, early=early)
+    assert (
+        result["pauses"] == {KEYS: ENGINES}
+        and "the keys between the router and the engines change" in result["refusals"][0]
+    )
+    assert result["roll"] == []
+
+
+def test_a_new_service_changes_no_key():
+    """One prefill more and one decode less: its file of secrets is new, and nobody else's changes."""
+    new, old = plan(prefill=3, decode=1), plan()
+    rest = ["decode-0", "prefill-0", "prefill-1"]
+    result = change(new, old, keyed=rest, down=["prefill-2"], other=["decode-1"])
+    assert (result["refusals"], result["pauses"]) == ([], {})
+
+
+def test_a_client_key_of_the_frontend_is_none_between_router_and_engines():
+    fronted = plan(inference_router={"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"})
+    result = change(fronted, fronted, rekeyed=["frontend"], outdated=["decode-0"], keyed=["decode-0", "decode-1"])
+    assert KEYS not in str(result["pauses"]) and result["held"] == ["decode-0"]
+
+
+def test_processes_with_both_keys_are_named():
+    """After a crash of one that found new keys, which an interrupted run had written."""
+    result = change(plan(), plan(), rekeyed=["decode-0", "prefill-0", "prefill-1"], keyed=["decode-1"])
+    assert "decode-1 started with the new ones already" in result["refusals"][0] and "401" in result["refusals"][0]
+    assert result["roll"] == [] and "decode-1" not in sum(result["pauses"].values(), [])
+
+
+def test_what_stops_for_another_says_that_keys_change():
+    """Its NPUs are given away, which alone needs no pause: the keys do."""
+    new, old = plan(prefill=3, decode=1), plan()
+    taken = copy.deepcopy(new)
+    next(service for service in taken["services"] if service["name"] == "prefill-2")["ports"] = next(
+        service["ports"] for service in old["services"] if service["name"] == "decode-1"
+    )
+    rest = ["decode-0", "prefill-0", "prefill-1"]
+    assert change(taken, old, keyed=rest, down=["prefill-2"], other=["decode-1"])["withdrawn"]["pause"] is False
+    found = change(taken, old, rekeyed=rest, down=["prefill-2"], other=["decode-1"])["refusals"]
+    (text,) = [text for text in found if "NPUs or ports of decode-1 to prefill-2" in text]
+    assert KEYS in text
+
+
+def test_the_difference_names_keys_and_their_pause():
+    whole = plan()
+    assert plan_diff_filter(whole, whole, [told(whole), {}]) == ["No changes: the deployed plan is the same."]
+    lines = plan_diff_filter(whole, whole, [told(whole, rekeyed=ENGINES), {}])
+    assert "~ decode-0 on n1 restarts: other values of inference_secrets" in lines
+    assert f"  Pause: {', '.join(ENGINES)} restart at once, because {KEYS}." in lines
+    assert lines[-1].startswith("The playbook upgrade would choose mode all")
+
+
+def hostvars(new, old, found, phase="verified"):
+    locked = {"phase": phase, "previous": old, "interrupted": "", "half": "", "revisions": []}
+    runs = {"old": found, "new": found, "servers": {}, "holds": False}
+    for router in ("router", "router-1"):
+        runs["servers"][router] = {"state": "ready", "weight": 100}
+    return {"n1": {"__inference_locked": locked, "__inference_previous": old, "__inference_runs": runs}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "mode", "why"), [("", "all", ""), ("rolling", "", KEYS), ("set", "", KEYS), ("all", "all", "")]
+)
+def test_an_upgrade_to_other_keys_is_none_without_a_pause(asked, mode, why):
+    old, new = plan(**BALANCED), plan(**BALANCED, inference_args={"max-num-seqs": 8})
+    result = upgrade_mode(hostvars(new, old, told(old, rekeyed=ENGINES)), ["n1"], new, asked)
+    assert result["mode"] == mode and (why in result["refusals"][0] if why else KEYS in result["text"])
+
+
+@pytest.mark.parametrize("keyed", [[], ["decode-1"]])
+def test_a_rollback_to_other_keys_is_none_without_a_pause(keyed):
+    old, new = plan(), plan(inference_args={"max-num-seqs": 8})
+    rekeyed = [name for name in ENGINES if name not in keyed]
+    found = hostvars(new, old, told(old, rekeyed, keyed))
+    (text,) = rollback_mode(found, ["n1"], json.dumps(new))["refusals"]
+    assert text.startswith(f"{', '.join(rekeyed)} run with other keys") and "inference_allow_pause=true" in text
+    for given in ((True,), (False, "all")):
+        result = rollback_mode(found, ["n1"], json.dumps(new), *given)
+        assert (result["mode"], result["refusals"]) == ("all", []) and KEYS in result["text"]
+    assert rollback_mode(found, ["n1"], json.dumps(new), True, "rolling")["refusals"]
+    nothing = hostvars(new, old, told(old, rekeyed, down=["router"]))
+    assert rollback_mode(nothing, ["n1"], json.dumps(new))["refusals"] == [], "nothing serves that could pause"
+
+
+def test_the_mode_of_a_rollback_that_was_asked_for_is_taken_or_refused():
+    old, new = plan(**BALANCED), plan(**BALANCED, inference_args={"max-num-seqs": 8})
+    other = plan(**BALANCED, inference_args={"block-size": 64})
+
+    def asked(running, mode):
+        found = hostvars(running, old, told(old, outdated=ENGINES))
+        found["n1"]["__inference_runs"]["old"] = told(old)
+        return rollback_mode(found, ["n1"], json.dumps(running), False, mode)
+
+    assert [asked(new, mode)["mode"] for mode in ("", "rolling", "set", "all")] == ["rolling", "rolling", "set", "all"]
+    assert [asked(other, mode)["mode"] for mode in ("", "rolling", "set", "all")] == ["set", "", "set", "all"]
+    assert "cannot exchange KV cache" in asked(other, "rolling")["refusals"][0]
+    assert "and there are rolling, set and all" in asked(new, "gently")["refusals"][0]
+    single = plan(inference_args={"max-num-seqs": 8})
+    found = hostvars(single, plan(), told(plan(), outdated=ENGINES))
+    assert "no balancer" in rollback_mode(found, ["n1"], json.dumps(single), False, "set")["refusals"][0]
+
+
+def test_a_restart_starts_nothing_with_keys_that_others_do_not_have():
+    whole = plan()
+    found = {"n1": {"__service_registered": told(whole, rekeyed=["decode-0"], keyed=["decode-1"])}}
+    for allowed in (False, True):
+        result = restart_steps_filter(found, ["n1"], whole, ["decode-1"], allowed)
+        assert result["roll"] == [] and "decode-0 run with other values" in result["refusals"][0]
