@@ -94,6 +94,9 @@ services:
     digests:
       description: Digests of its running, deployed and planned configuration.
       type: dict
+    secrets:
+      description: Tells whether two services started with the same secrets; empty if they recorded none. The report leaves it out.
+      type: str
     findings:
       description: Findings with fixes.
       type: list
@@ -114,6 +117,7 @@ services:
       requests: {done: 8, running: 0, waiting: 0}
       kv: {prompt_tokens: 2751, local_compute: 649, local_cache_hit: 0, external_kv_transfer: 2102}
       digests: {running: 5a2e, deployed: 5a2e, planned: 5a2e}
+      secrets: 0f3c51aa9be2
       findings: []
       log: []
 findings:

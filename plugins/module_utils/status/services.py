@@ -14,7 +14,7 @@ from ..links import record
 from ..probe.answer import counts_of, numbers_of
 from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
-from ..runtime.decisions import running_digest as written_digest
+from ..runtime.decisions import recorded
 from ..tools import foreign_json
 from ..tools.engine_kinds import ENGINE_KINDS
 from ..tools.http_client import Target, ask
@@ -313,7 +313,8 @@ class Host:
     def _row(self, service, answer, states, lines):
         state = dict(NOTHING, state="unknown") if states is None else states.get(service["unit"], NOTHING)
         name = service["name"]
-        running = state["digest"] or written_digest(service)
+        written, secrets = recorded(service)
+        running = state["digest"] or written
         digests = (
             running if state["state"] == "running" else "",
             self._digest(self.deployed, name),
@@ -337,6 +338,8 @@ class Host:
                 **virtual_address.state_of(service),
             },
             "digests": dict(zip(("running", "deployed", "planned"), digests)),
+            # Of what was recorded, no more than tells different ones apart.
+            "secrets": secrets[:12] if state["state"] == "running" else "",
             "log": [],
         }
         row["findings"] = self._findings(service, state, answer, row, digests)

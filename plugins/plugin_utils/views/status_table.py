@@ -13,6 +13,7 @@ from ...module_utils.kubernetes.quantity import quantity
 from ...module_utils.status.routers import out_of_service
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.tools.versions import told
+from ..description.values import natural
 from ..hosts.connection import OTHER, cause, in_one_line
 from ..releases.advisories import ADVISORIES, CONDITIONS, Advisory
 
@@ -43,7 +44,10 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
     drained = {name for service in services for name in out_of_service((service.get("kv") or {}).get("routers", {}))}
     services = [{**service, "drained": True} if service["service"] in drained else service for service in services]
-    findings += _differing(hosts) + _leaders(services) + _addresses(services)
+    findings += _differing(hosts) + _leaders(services) + _addresses(services) + _keys(services)
+    services = [
+        {key: service[key] for key in service if key != "secrets"} for service in services
+    ]  # reports are passed on
     running = not findings and bool(services) and all(service["state"] == "running" for service in services)
     texts = [text for service in services for text in service["findings"]]
     return {
@@ -209,6 +213,21 @@ def _addresses(services: t.Sequence[Report]) -> list[str]:
             "'ascend-inference-address-*') on the balancers' hosts, then run ascend.inference.deploy"
         ]
     return []
+
+
+def _keys(services: t.Sequence[Report]) -> list[str]:
+    """A finding if engines and routers started with different keys; those that recorded none are not counted."""
+    groups: dict[str, list[str]] = {}
+    for service in services:
+        if service["kind"] in (*ENGINE_KINDS, "router") and service.get("secrets"):
+            groups.setdefault(service["secrets"], []).append(service["service"])
+    if len(groups) < 2:
+        return []
+    return [
+        f"{'; '.join(', '.join(sorted(names, key=natural)) for names in groups.values())}: started with different keys (api_key), so that requests "
+        "between these groups get 401. Fix: run ascend.inference.deploy with -e inference_allow_pause=true, which gives all of them the key of "
+        "inference_secrets"
+    ]
 
 
 def _stamp(seconds: float | None) -> str | None:

@@ -317,6 +317,17 @@ def test_the_process_says_what_it_runs_with(tmp_path):
     assert "runs with other settings" in findings(ours=ours)[0]
 
 
+def test_the_process_tells_whether_others_started_with_the_same_secrets(tmp_path):
+    (tmp_path / "decode-0.digest").write_text("d-decode-0 0123456789abcdef\n")
+    ours = plan()
+    ours["services"][0]["digest_file"] = str(tmp_path / "decode-0.digest")
+    rows, _findings = look(ours=ours)
+    assert (rows["decode-0"]["secrets"], rows["router"]["secrets"]) == ("0123456789ab", "")
+    assert rows["decode-0"]["findings"] == []
+    rows, _findings = look(ours=ours, states={**ALL, "x-decode-0": state("absent", False)})
+    assert rows["decode-0"]["secrets"] == "", "it does not run"
+
+
 def test_files_made_on_the_host_are_part_of_what_runs(tmp_path):
     table = tmp_path / "table.json"
     table.write_text("{}")

@@ -256,3 +256,18 @@ def test_an_engine_that_is_not_asked_has_the_advisories_of_what_is_planned(monke
     planned = {**PLAN, "software": {"engine": {"version": "0.13.0"}}, "exposure": ["always"]}
     report = status_report("x", {"n2": {"unreachable": True, "msg": "no route"}}, planned)
     assert [re.search(r"has (CVE-\d)", text)[1] for text in report["advisories"]] == ["CVE-1"]
+
+
+def test_processes_that_started_with_different_keys_are_named():
+    rows = [row(secrets="k2"), row("decode-1", secrets="k1"), row("prefill-0", kind="prefill", secrets="k1")]
+    rows += [
+        row("router", kind="router", secrets="k1"),
+        row("prefill-1", kind="prefill"),
+        row("frontend", kind="frontend", secrets="k3"),
+    ]
+    report = status_report("x", {"n1": result(*rows)})
+    (text,) = report["findings"]
+    assert text.startswith("decode-0; decode-1, prefill-0, router: started with different keys")
+    assert "inference_allow_pause=true" in text and not report["healthy"]
+    assert "k1" not in str(report), "a report is passed on"
+    assert status_report("x", {"n1": result(*rows[1:])})["healthy"]
