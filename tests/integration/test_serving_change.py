@@ -46,8 +46,8 @@ class Service:
             shutil.copytree(ROOT / name, book / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("service", "firewall", "verify"):
             shutil.copytree(ROOT / "roles" / name, book / "roles" / name)
-        for name in ("check", "kubernetes", "prepare"):
-            (book / f"playbooks/shared/{name}_body.yml").write_text(yaml.safe_dump(NOTHING), encoding="utf-8")
+        for name in ("check_body", "kubernetes_body", "prepare_body"):
+            (book / f"playbooks/shared/{name}.yml").write_text(yaml.safe_dump(NOTHING), encoding="utf-8")
         self.variables = {
             "inference_engine": "vllm_cpu",
             "inference_runtime": "supervisor",
@@ -100,13 +100,13 @@ class Service:
     def deploy(self, prefill, decode, fails=False, **variables):
         return self.play("deploy", fails, inference_pools=self.pools(prefill, decode), **variables)
 
-    def play(self, playbook, fails=False, killed_at="", **variables):
+    def play(self, playbook, fails=False, killed_at="", options=(), **variables):
         """Its output in one line; ``killed_at``: the task of the role service in play Deploy at whose start the controller is killed.
 
         PLAY | ROLE | TASK | NUMBER is a task of another play, where it starts for the NUMBERth time.
         """
         given = {**self.variables, "inference_pools": self.pools(2, 2), **variables}
-        argv = [str(PROGRAM), "-i", "hosts.yml", "-e", json.dumps(given), f"ascend.inference.{playbook}"]
+        argv = [str(PROGRAM), "-i", "hosts.yml", "-e", json.dumps(given), f"ascend.inference.{playbook}", *options]
         environment = {
             **os.environ,
             "ANSIBLE_COLLECTIONS_PATH": f"{self.folder}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
