@@ -222,8 +222,12 @@ class Reader:
 
     def _text(self, raw: t.Any, path: str, field: dataclasses.Field[t.Any], lines: bool = False) -> str:
         choices = field.metadata.get("choices")
+        if isinstance(raw, bool) and choices and str(raw).lower() in choices:
+            return str(raw).lower()  # YAML reads false as no text
         if isinstance(raw, (t.Mapping, list, tuple, bool)):
-            self.add(path, raw, _expected("text", raw))
+            fix = "Write it in quotes, if it is meant." if isinstance(raw, bool) and not choices else ""
+            fix = f"Choose one of {', '.join(choice for choice in choices if choice)}." if choices else fix
+            self.add(path, raw, _expected("text", raw), fix)
             if choices:
                 return t.cast(str, choices[-1] if self.other else choices[0])
             return "substitute" if self.other else ""

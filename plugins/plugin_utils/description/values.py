@@ -19,6 +19,8 @@ def whole(text: str) -> int | None:
     digits, factor = str(text), 1
     if digits[-1:] in SHORT:
         digits, factor = digits[:-1], SHORT[digits[-1]]
+        if digits != digits.strip():
+            return None  # "40 G", which vLLM refuses
     try:
         return int(float(digits) * factor) if factor > 1 else int(digits)
     except ValueError:

@@ -712,7 +712,7 @@ def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int,
         return ()
     try:
         if isinstance(raw, (list, tuple)):
-            return tuple(sorted({int(device) for device in raw}))
+            return _listed(reader, [int(device) for device in raw], host)
         count = int(raw or DEVICES.get(hardware, 8))
         if 0 < count <= MOST_DEVICES:
             return tuple(range(count))
@@ -722,3 +722,15 @@ def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int,
     fix = f"Write a number from 1 to {MOST_DEVICES}, or a list such as [0, 1, 2, 3]."
     reader.add(f"{host}.inference_devices", raw, problem, fix, rule)
     return tuple(range(DEVICES.get(hardware, 8))) if reader.other else ()
+
+
+def _listed(reader: Reader, ids: list[int], host: str) -> tuple[int, ...]:
+    """Listed ids of a host's devices, in order; one that no device has, or that stands twice, is a finding."""
+    wrong = sorted({device for device in ids if not 0 <= device < MOST_DEVICES})
+    twice = sorted({device for device in ids if ids.count(device) > 1})
+    if wrong or twice:
+        shown = ", ".join(map(str, wrong or twice))
+        problem = f"no device has the id {shown}" if wrong else f"device {shown} is listed twice"
+        fix = "Write each id once, as npu-smi shows them."
+        reader.add(f"{host}.inference_devices", ids, problem, fix, "VARIABLE-RANGE")
+    return tuple(sorted({device for device in ids if reader.other or 0 <= device < MOST_DEVICES}))

@@ -84,7 +84,7 @@ class Instance:
 class Shape:
     """How a pool lies on its hosts: ``span`` hosts an instance, ``nodes`` hosts a rank, ``rows`` places side by side.
 
-    ``ranks`` has the data-parallel ranks of each host where hosts of unequal size share one instance; else it is empty.
+    ``ranks`` has the data-parallel ranks of each host where they are unequal, which only a pool's single instance has; else it is empty.
     """
 
     members: tuple[Host, ...]
@@ -158,20 +158,20 @@ def shape_of(description: Description, pool: Pool, members: list[Host], most: in
         span, nodes = _span(pool, min((min(len(usable(host, pool)), most) for host in members), default=0))
     rows = {host.name: index // span for index, host in enumerate(members)} if span else {}
     count = len(members) // span if span else 0
-    ranks = () if count or not engine(description.engine).npus else _unequal_ranks(pool, members)
+    ranks = () if count or not engine(description.engine).npus else _unequal_ranks(pool, members, most)
     if ranks:
         used = tuple(members[: len(ranks)])
         return Shape(used, len(ranks), 1, 1, {host.name: 0 for host in used}, ranks)
     return Shape(tuple(members), span, nodes, count, rows)
 
 
-def _unequal_ranks(pool: Pool, members: list[Host]) -> tuple[int, ...]:
-    """Ranks of each host where a single instance needs hosts of unequal size; empty where that is not so or does not fit.
+def _unequal_ranks(pool: Pool, members: list[Host], most: int) -> tuple[int, ...]:
+    """Ranks of each host where a single instance fits only with unequal numbers of them; empty where it does not fit so, either.
 
     vLLM takes each host's number of ranks from that host (--data-parallel-size-local), so they may differ.
     """
-    fits = [len(usable(host, pool)) // pool.rank_devices for host in members]
-    if pool.instances != 1 or pool.hosts_per_instance or len(set(fits)) < 2 or 0 in fits:
+    fits = [min(len(usable(host, pool)), most) // pool.rank_devices for host in members]
+    if pool.instances != 1 or pool.hosts_per_instance or len(fits) < 2 or 0 in fits:
         return ()
     left, ranks = pool.data_parallel_size, []
     for fit in fits:
@@ -208,16 +208,21 @@ def group_problem(name: str, pool: Pool, shape: Shape, hosts: t.Mapping[str, Hos
             why="The pool's instances cannot be placed.",
         )
     if shape.broken:
-        smallest = min(len(usable(host, pool)) for host in shape.members)
+        sizes = sorted({len(usable(host, pool)) for host in shape.members})
+        have = (
+            f"{sizes[0]} device{'' if sizes == [1] else 's'} each"
+            if len(sizes) == 1
+            else f"{sizes[0]} to {sizes[-1]} devices"
+        )
+        count = f"{len(shape.members)} host{'' if len(shape.members) == 1 else 's'}"
         return Finding(
             path,
             "PLACE-SPAN",
             f"an instance of {pool.devices_per_instance} devices (data parallel {pool.data_parallel_size} x "
-            f"{pool.rank_devices}) does not fit on the {len(shape.members)} hosts of group '{group_of(name, pool)}', which "
-            f"have {smallest} device{'' if smallest == 1 else 's'} each",
+            f"{pool.rank_devices}) does not fit on the {count} of group '{group_of(name, pool)}', with {have}",
             "Add hosts to the group, or choose sizes that the hosts divide.",
-            why="Each host carries whole data-parallel ranks or, without data parallelism, an equal share of one rank. Hosts "
-            "of unequal size can share a pool's only instance.",
+            why="Each host carries whole data-parallel ranks or, without data parallelism, an equal share of one rank. The shares of "
+            "hosts are equal unless the pool has one instance only.",
         )
     return None
 

@@ -225,7 +225,7 @@ def find_release(
     wanted = plain_name(name or default)
     own = {plain_name(str(key)): value for key, value in (described or {}).items()}
     if wanted in own:
-        return _described(wanted, own[wanted], known, known[default])
+        return _described(wanted, own, known, known[default])
     if wanted in known:
         return known[wanted], []
     variable, requested = ("inference_release_base", plain_name(base)) if base else ("inference_release", wanted)
@@ -253,14 +253,22 @@ def _hint(requested: str, known: t.Collection[str], of_base: bool) -> str:
     return hint + f"Known stable releases: {', '.join(stable)}{more}."
 
 
-def _described(name: str, given: t.Any, known: t.Mapping[str, Release], row: Release) -> tuple[Release, list[Finding]]:
-    """A release of inference_releases: the base's facts, overridden by those of the inventory; ``row`` if they are wrong."""
-    path = f"inference_releases.{name}"
+def _described(
+    name: str, own: t.Mapping[str, t.Any], known: t.Mapping[str, Release], row: Release, above: tuple[str, ...] = ()
+) -> tuple[Release, list[Finding]]:
+    """A release of inference_releases (``own``): the base's facts, overridden by those of the inventory; ``row`` if they are wrong.
+
+    The base may be described itself, and a known release that is corrected is its own base. ``above`` are those with this base.
+    """
+    path, given = f"inference_releases.{name}", own[name]
     if not isinstance(given, dict):
         return row, [Finding(path, "RELEASE-FACT", "expected a mapping", "Write {base: ..., vllm: ...}.", why=UNKNOWN)]
-    base = plain_name(str(given.get("base", "")))
-    findings = []
-    if base not in known:
+    base = plain_name(str(given.get("base", ""))) or (name if name in known else "")
+    findings: list[Finding] = []
+    if base in own and base not in (name, *above):
+        inner, findings = _described(base, own, known, row, (name, *above))
+        known = {**known, base: inner}
+    elif base not in known:
         problem = f"unknown release {base}" if base else "base is missing"
         fix = (
             _hint(base, known, True)
@@ -286,17 +294,25 @@ def _described(name: str, given: t.Any, known: t.Mapping[str, Release], row: Rel
         else:
             fix = "Write it in quotes: YAML reads 0.10 as the number 0.1."
             problem = "expected a version as text"
+            if isinstance(value, str):
+                fix, problem = "Write a number such as 0.3.11.", f"'{value}' is not a version"
             findings.append(Finding(f"{path}.{key}", "RELEASE-FACT", problem, fix, value=repr(value), why=UNKNOWN))
     return dataclasses.replace(known.get(base, row), name=name, **stated), findings
 
 
 def assumed(name: str, described: t.Mapping[str, t.Any], base: str) -> dict[str, str]:
     """Facts of a release that are taken from its base: fact -> version; empty for a known release."""
-    own = {plain_name(str(key)): value for key, value in described.items()}.get(plain_name(name))
-    if own is None and (plain_name(name) in RELEASES or not base):
+    rows, name = {plain_name(str(key)): value for key, value in described.items()}, plain_name(name)
+    if name not in rows and (name in RELEASES or not base):
         return {}
-    stated = own if isinstance(own, dict) else {}
-    row = RELEASES.get(plain_name(str(stated.get("base", base))))
+    stated = rows.pop(name) if isinstance(rows.get(name), dict) else {}
+    origin = plain_name(str(stated.get("base") or (name if name in RELEASES else base)))
+    if origin == name and name in RELEASES:
+        return {}  # corrections of a known release
+    row = RELEASES.get(origin)
+    if origin in rows:
+        described_row, findings = _described(origin, rows, RELEASES, RELEASES[CPU.name])
+        row = None if findings else described_row
     keys = [key for key in STATED if key not in stated and key != "connectors"]
     return {key: str(getattr(row, key)) for key in keys if row and getattr(row, key)}
 

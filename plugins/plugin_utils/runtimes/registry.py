@@ -39,4 +39,4 @@ def runtimes() -> tuple[Runtime, ...]:
 
 def in_cluster(name: t.Any) -> bool:
     """Whether a value of ``inference_runtime``, valid or not, is a runtime without hosts in the inventory."""
-    return name in MODULES and runtime(name).in_cluster
+    return isinstance(name, str) and name in MODULES and runtime(name).in_cluster

@@ -26,7 +26,7 @@ def command_line(arguments: t.Mapping[str, t.Any]) -> list[str]:
     """The options as a list of command line arguments, in the given order.
 
     ``true`` is the option without a value, ``false`` its ``--no-`` form, ``null`` omits it, a mapping is compact JSON, a list
-    becomes several values of one option. A key inside a configuration (``compilation-config.mode``) always has one value,
+    becomes several values of one option, mappings among them as JSON. A key inside a configuration (``compilation-config.mode``) always has one value,
     which vLLM reads as JSON.
     """
     argv: list[str] = []
@@ -40,7 +40,7 @@ def command_line(arguments: t.Mapping[str, t.Any]) -> list[str]:
         elif isinstance(value, dict):
             argv += [f"--{key}", compact(value)]
         elif isinstance(value, (list, tuple)):
-            argv += [f"--{key}", *(str(item) for item in value)]
+            argv += [f"--{key}", *(compact(item) if isinstance(item, (dict, list)) else str(item) for item in value)]
         else:
             argv += [f"--{key}", str(value)]
     return argv

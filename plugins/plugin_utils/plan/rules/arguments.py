@@ -37,6 +37,7 @@ JSON_FLAGS = {
 }
 # First vLLM that takes JSON only; before, the value may be text: -O3 is compilation-config 3, image=2
 JSON_ONLY = {"hf-overrides": (0, 9), "limit-mm-per-prompt": (0, 10), "compilation-config": (0, 12)}
+SEVERAL_HOSTS = ("nnodes", "node-rank", "master-addr", "master-port")  # of ranks on several hosts; they come together
 SECRETS = {"api-key", "hf-token", "ssl-keyfile-password"}
 
 
@@ -114,8 +115,16 @@ def release(case: Case) -> t.Iterator[Finding]:
         later = [span for span in spans if span.since and numbers(span.since) > pinned]
         change = f"was added in {later[0].since}" if later else f"was removed after {spans[-1].last}"
         problem = f"vLLM {version(case)} of this release has no option --{name}; it {change}"
-        moving = later and case.context.release.name == "main"
-        yield Finding.at(view.path(name), "", problem, severity="warning" if moving else "")
+        moving = "warning" if later and case.context.release.name == "main" else ""
+        if name not in SEVERAL_HOSTS or view.user_value(name):
+            yield Finding.at(view.path(name), "", problem, severity=moving)
+        elif name == SEVERAL_HOSTS[0]:
+            hosts = view.instance.nodes_per_rank
+            problem = f"one rank of {view.kind} needs {hosts} hosts, so it needs --{name}, which vLLM {version(case)} does not have; it {change}"
+            fix = "Choose sizes whose rank fits on one host."
+            yield Finding.at(
+                f"{view.pool_path}.tensor_parallel_size", view.instance.pool.tensor_parallel_size, problem, fix, moving
+            )
 
 
 @RULES.rule(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import typing as t
 
@@ -218,7 +217,7 @@ def connector_cpu(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "KV-ROLE",
-    "Remove kv_role: the planner derives it from the pool.",
+    "Where kv-transfer-config is not written by hand, the planner derives the role from the pool.",
     "vllm-ascend docs: kv_producer, kv_consumer, kv_both",
 )
 def role(case: Case) -> t.Iterator[Finding]:
@@ -236,7 +235,8 @@ def role(case: Case) -> t.Iterator[Finding]:
                 problem = (
                     f"{name} of the {view.kind} pool has {connector.get('kv_role') or 'no role'} instead of {expected}"
                 )
-                yield Finding.at(view.kv_path("kv_role"), connector.get("kv_role"), problem)
+                fix = f"Set kv_role to {expected}."
+                yield Finding.at(view.kv_path("kv_role"), connector.get("kv_role"), problem, fix)
 
 
 @RULES.rule(
@@ -341,20 +341,25 @@ def kv_port(case: Case) -> t.Iterator[Finding]:
     Only the planned port is reserved and opened in the firewall, so peers cannot connect.
     """
     for view in case.engine_views if case.npu else ():
-        if view.sets_kv():
-            yield from itertools.islice(_unplanned(case, view), 1)
+        for item in case.processes_like(view) if view.sets_kv() else ():
+            problem = _other_port(item)
+            if problem:
+                own = "" if item.service.name == view.service.name else f" of {item.service.name}"
+                yield Finding.at(view.kv_path("kv_port"), problem[0], problem[1] + own)
+                break
 
 
-def _unplanned(case: Case, view: EngineView) -> t.Iterator[Finding]:
-    for item in case.processes_like(view):
-        ports = [port.first for port in item.service.ports if port.name == "kv"]
-        base = ports[0] - item.process.first_worker if ports else 0
-        for value in (connector.get("kv_port") for connector in item.connectors):
-            if value is not None and not str(value).isdecimal():
-                yield Finding.at(view.kv_path("kv_port"), value, f"'{value}' is not a port number")
-            elif value is not None and ports and int(value) not in (base, ports[0]):
-                of = f" of {item.service.name}" if item.service.name != view.service.name else ""
-                yield Finding.at(view.kv_path("kv_port"), value, f"kv_port differs from the planned {base}{of}")
+def _other_port(view: EngineView) -> tuple[t.Any, str] | None:
+    """The kv_port of a process that is not the planned one, and what is wrong with it; None if there is none."""
+    ports = [port.first for port in view.service.ports if port.name == "kv"]
+    base = ports[0] - view.process.first_worker if ports else 0
+    for connector in view.connectors:
+        value = connector.get("kv_port")
+        if value is not None and not str(value).isdecimal():
+            return value, f"'{value}' is not a port number"
+        if value is not None and ports and int(value) not in (base, ports[0]):
+            return value, f"kv_port differs from the planned {base}"
+    return None
 
 
 @RULES.rule(

@@ -11,7 +11,7 @@ import re
 import typing as t
 
 from ....module_utils.files.system_folders import WHOLLY
-from ...description.findings import Finding, nearest
+from ...description.findings import Finding, nearest, spans
 from ..placement import hosts_of
 from .base import Case, Rules
 from .images import images
@@ -74,16 +74,23 @@ def device_count(case: Case) -> t.Iterator[Finding]:
 
     The additional devices do not exist, and engines that are planned on them do not start.
     """
-    for name in sorted(
-        {service.host for service, dummy, dummy in case.engines} if case.npu and not case.in_pods else ()
-    ):
+    used: dict[str, set[int]] = {}
+    for service, dummy, dummy in case.engines if case.npu and not case.in_pods else ():
+        used.setdefault(service.host, set()).update(service.devices)
+    for name in sorted(used):
         host = case.context.hosts[name]
-        if len(host.devices) > MOST_NPUS.get(host.hardware, 1024):
-            most = MOST_NPUS[host.hardware]
+        most = MOST_NPUS.get(host.hardware, 1024)
+        missing = [device for device in host.devices if device >= most and device in used[name]]
+        given = len(host.devices) if host.devices == tuple(range(len(host.devices))) else spans(host.devices)
+        server = f"a server of generation {host.hardware} has at most {most}"
+        if missing:
             problem = (
-                f"{len(host.devices)} devices are listed, and a server of generation {host.hardware} has at most {most}"
+                f"engines are planned on device {', '.join(map(str, missing))}, and {server}, from 0 to {most - 1}"
             )
-            yield Finding.at(f"{name}.inference_devices", len(host.devices), problem)
+            yield Finding.at(f"{name}.inference_devices", given, problem, severity="error")
+        elif len(host.devices) > most or host.devices[-1] >= most:
+            problem = f"{len(host.devices)} devices are listed, and {server}"
+            yield Finding.at(f"{name}.inference_devices", given, problem)
 
 
 @RULES.rule("USER-NAME", "Write the name of a user of the hosts.", "useradd(8)")

@@ -67,6 +67,24 @@ same(
     "error",
     "Prefill and decode have different tokenizers.\n\nDecode interprets prefill's token ids as other text, so answers are wrong.",
 )
+TEMPLATES = "proxies of vllm-ascend send the messages to both sides, and each applies its own template"
+OTHER_PROMPT = "Decode reads KV cache of another prompt than its own, so answers are wrong without an error."
+same(
+    "TEMPLATE-DIFFERS",
+    "chat-template",
+    "Set it once for all: inference_args.chat-template.",
+    TEMPLATES,
+    "error",
+    f"Prefill and decode have different chat templates.\n\n{OTHER_PROMPT}",
+)
+same(
+    "TEMPLATE-KWARGS",
+    "default-chat-template-kwargs",
+    "Set it once for all: inference_args.default-chat-template-kwargs.",
+    TEMPLATES,
+    "error",
+    f"Prefill and decode give other values to the chat template.\n\n{OTHER_PROMPT}",
+)
 same(
     "TOKENIZER-MODE",
     "tokenizer-mode",

@@ -230,7 +230,7 @@ def ephemeral(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "LOOKUP-PORT",
-    "Remove lookup_rpc_port: the planner numbers the instances of a host.",
+    "Remove the number: the planner counts the instances of a host.",
     "vllm-ascend #12771; ascend_store connector: ipc://.../lookup_rpc_port_<n>",
 )
 def lookup_port(case: Case) -> t.Iterator[Finding]:
@@ -249,5 +249,5 @@ def lookup_port(case: Case) -> t.Iterator[Finding]:
             other = seen.setdefault((service.host, str(extra[key])), own) if key else own
             if other != own:
                 path = view.kv_path("kv_connector_extra_config", key)
-                problem = f"{own[0]} and {other[0]} on {service.host} have the same lookup_rpc_port {extra[key]}"
+                problem = f"{own[0]} and {other[0]} on {service.host} have the same {key} {extra[key]}"
                 yield Finding.at(path, extra[key], problem, severity="" if own[1] and other[1] else "warning")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import typing as t
 
 from ...description.findings import Finding
@@ -23,6 +24,8 @@ STORES = {
     *(engine.connectors["store"] for engine in ENGINES if "store" in engine.connectors),
     "MooncakeConnectorStoreV1",
 }
+# Settings of LMCache that connect it with other engines: its file, of which nothing is known here, or one of these in variables or options
+FAR = re.compile(r"config_file|remote|p2p|pd|nixl|controller|transfer", re.IGNORECASE)
 OWN_ENGINE = {kv.ASCEND_NAMES[name] for name in ("offloading", "simple_cpu_offload", "recompute_cpu_offload")} | {
     "PreemptOffloadConnector"
 }
@@ -31,6 +34,14 @@ OWN_ENGINE = {kv.ASCEND_NAMES[name] for name in ("offloading", "simple_cpu_offlo
 def names(view: t.Any) -> set[str]:
     """Names of an engine's connectors, including those inside MultiConnector."""
     return {str(connector.get("kv_connector", "")) for connector in view.connectors} - {"MultiConnector", ""}
+
+
+def stores(view: t.Any) -> set[str]:
+    """Connectors of an engine that share KV cache with other engines. LMCache does so with a remote part only."""
+    settings = [*(name for name in view.env if name.startswith("LMCACHE_"))]
+    settings += [key for connector in view.connectors for key in extra_of(connector) if str(key).startswith("lmcache.")]
+    shared = any(FAR.search(key) for key in settings)
+    return (names(view) & STORES) - (set() if shared else {kv.ASCEND_NAMES["lmcache"]})
 
 
 def known(case: Case, view: t.Any) -> set[str]:
@@ -55,6 +66,13 @@ def where(case: Case, view: t.Any) -> str:
     return "inference_kv_transfer"
 
 
+def written(case: Case, place: str, view: t.Any) -> str:
+    """What the user wrote at a place: the word of a transfer, else the connectors of an engine."""
+    _root, _dot, rest = place.partition("inference_pools.")
+    own = getattr(case.context.description.pools, rest.partition(".")[0], None) if rest else case.context.description
+    return str(own.kv_transfer) if place.endswith("kv_transfer") and own else shown(names(view))
+
+
 def shown(found: t.Collection[str]) -> str:
     """Connectors as text."""
     return "+".join(sorted(found)) or "none"
@@ -71,11 +89,11 @@ def pair(case: Case) -> t.Iterator[Finding]:
     Decode waits for KV cache that never arrives or recomputes every prompt, and prefill holds its blocks in vain.
     """
     for prefill, decode, sent, taken in _sides(case):
-        if sent != taken and not names(prefill) & names(decode) & STORES:
+        if sent != taken and not stores(prefill) & stores(decode):
             text = f"prefill has {shown(names(prefill))}, decode has {shown(names(decode))}"
             place = where(case, decode)
             own = prefill if place.startswith("inference_pools.prefill.") else decode
-            yield Finding.at(place, shown(names(own)), text)
+            yield Finding.at(place, written(case, place, own), text)
 
 
 @RULES.rule(
@@ -89,9 +107,15 @@ def carries(case: Case) -> t.Iterator[Finding]:
     Offloading connectors store the KV cache only for their own engine, so decode recomputes every prompt.
     """
     for prefill, decode, sent, taken in _sides(case):
-        if not sent and not taken and not names(prefill) & names(decode) & STORES:
+        if not sent and not taken and not stores(prefill) & stores(decode):
             text = f"{shown(names(prefill) | names(decode))} stores the KV cache only for its own engine"
-            yield Finding.at(where(case, decode), shown(names(decode)), text)
+            local = kv.ASCEND_NAMES["lmcache"] in names(prefill) & names(decode)
+            fix = (
+                "Set LMCACHE_CONFIG_FILE or LMCACHE_REMOTE_URL in inference_env, if LMCache has a remote part."
+                if local
+                else ""
+            )
+            yield Finding.at(where(case, decode), written(case, where(case, decode), decode), text, fix)
 
 
 def _sides(case: Case) -> t.Iterator[tuple[t.Any, t.Any, set[str], set[str]]]:

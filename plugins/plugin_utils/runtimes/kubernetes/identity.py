@@ -14,6 +14,7 @@ import dataclasses
 import json
 import typing as t
 
+from ...description.values import read_json
 from ...plan.deployment import Context
 from ...plan.service import Service
 
@@ -31,8 +32,8 @@ def identified(context: Context, service: Service) -> Service:
     if FLAG not in service.argv:
         return service
     place = service.argv.index(FLAG) + 1
-    config = json.loads(service.argv[place])
-    if config.get("kv_connector") not in MODULES:
+    config = read_json("".join(service.argv[place : place + 1]))  # the user's may be no JSON or missing: a rule says so
+    if not isinstance(config, dict) or str(config.get("kv_connector")) not in MODULES:
         return service
     text = json.dumps({**_derived(context, config), **config}, separators=(",", ":"), ensure_ascii=False)
     return dataclasses.replace(service, argv=(*service.argv[:place], text, *service.argv[place + 1 :]))

@@ -52,6 +52,22 @@ def manifests(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(found.path, found.value, f"{found.problem} ({found.id}; {found.source})", found.fix)
 
 
+@rule(
+    "K8S-NODE-PORT",
+    "Choose a port from 30000 to 32767, or 0 for one that the cluster chooses. Accept this rule if the cluster has another range.",
+    "kube-apiserver --service-node-port-range",
+)
+def node_port(case: Case) -> t.Iterator[Finding]:
+    """The Service's port on the nodes is outside of the range of a cluster.
+
+    The API server refuses the Service, so clients reach no router.
+    """
+    router = case.context.description.kubernetes.router
+    if router.service_type != "ClusterIP" and router.node_port and not 30000 <= router.node_port <= 32767:
+        problem = f"port {router.node_port} is not one of a Service on nodes"
+        yield Finding.at("inference_kubernetes.router.node_port", router.node_port, problem)
+
+
 @rule("K8S-ENGINE", "Use inference_runtime: supervisor for the CPU engine.", "design of the runtimes")
 def engine(case: Case) -> t.Iterator[Finding]:
     """The CPU engine is planned in pods.

@@ -205,6 +205,8 @@ def test_a_release_of_the_inventory_states_its_facts_and_borrows_the_rest():
     ("words", "path"),
     [
         ({"vllm": "99.0.0"}, "inference_releases.99.0.0.base"),
+        ({**NEW, "mooncake": "latest"}, "inference_releases.99.0.0.mooncake"),
+        ({**NEW, "base": "99.0.0"}, "inference_releases.99.0.0.base"),
         ({"base": "0.99"}, "inference_releases.99.0.0.base"),
         ({**NEW, "vlm": "1"}, "inference_releases.99.0.0.vlm"),
         ({**NEW, "vllm": 99.0}, "inference_releases.99.0.0.vllm"),
@@ -216,3 +218,30 @@ def test_wrong_facts_of_a_release_of_the_inventory_are_refused(words, path):
     findings = find_release("vllm_ascend", "99.0.0", described={"99.0.0": words})[1]
     assert [(finding.id, finding.path) for finding in findings] == [("RELEASE-FACT", path)]
     assert findings[0].fix
+
+
+def test_a_correction_of_a_known_release_needs_no_base_and_is_no_assumption():
+    for words in ({"mooncake": "0.3.12"}, {"mooncake": "0.3.12", "base": "0.23.0"}):
+        release, findings = find_release("vllm_ascend", "0.23.0", described={"v0.23.0": words})
+        assert not findings and (release.name, release.mooncake) == ("0.23.0", "0.3.12")
+        assert release.vllm == RELEASES["0.23.0"].vllm
+        assert assumed("0.23.0", {"v0.23.0": words}, "") == {}
+
+
+def test_the_base_of_a_release_may_be_described_as_well():
+    described = {"99.1.0": {"base": "99.0.0", "cann": "9.9.9"}, "v99.0.0": NEW}
+    release, findings = find_release("vllm_ascend", "99.1.0", described=described)
+    assert not findings and (release.name, release.vllm, release.cann) == ("99.1.0", "99.0.0", "9.9.9")
+    lent = assumed("99.1.0", described, "")
+    assert lent["vllm"] == "99.0.0" and "cann" not in lent and lent["mooncake"] == "0.3.11.post1"
+
+
+@pytest.mark.parametrize("circle", [{"a": {"base": "b"}, "b": {"base": "a"}}, {"a": {"base": "a"}}])
+def test_releases_that_are_based_on_each_other_are_refused(circle):
+    findings = find_release("vllm_ascend", "a", described=circle)[1]
+    assert {finding.id for finding in findings} == {"RELEASE-FACT"} and assumed("a", circle, "") == {}
+
+
+def test_a_text_that_is_no_version_is_not_told_to_be_quoted():
+    (finding,) = find_release("vllm_ascend", "99.0.0", described={"99.0.0": {**NEW, "mooncake": "latest"}})[1]
+    assert finding.problem == "'latest' is not a version" and "quotes" not in finding.fix

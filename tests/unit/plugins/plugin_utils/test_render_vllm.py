@@ -63,3 +63,11 @@ def test_an_engine_on_cpu_forks_its_processes_unless_told_otherwise(env, method)
     plan = launch_plan(*family("cpu", {"inference_env": env}))
     engines = [service["env"] for service in plan["services"] if service["kind"] in ("prefill", "decode", "colocated")]
     assert engines and {engine["VLLM_WORKER_MULTIPROC_METHOD"] for engine in engines} == {method}
+
+
+def test_a_list_of_mappings_is_json_each():
+    modules = [{"name": "a", "path": "/m/a"}, "b=/m/b"]
+    assert command_line({"lora-modules": modules}) == ["--lora-modules", '{"name":"a","path":"/m/a"}', "b=/m/b"]
+    words, inventory = family("p2p", {"inference_args.lora-modules": modules, "inference_args.enable-lora": True})
+    argv = launch_plan(words, inventory)["services"][0]["argv"]
+    assert argv[argv.index("--lora-modules") + 1] == '{"name":"a","path":"/m/a"}'

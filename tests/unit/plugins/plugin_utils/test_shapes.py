@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the instances of a pool lie on the hosts of its group: hosts of an instance, of a rank, and hosts of unequal size."""
+"""How the instances of a pool lie on the hosts of its group: hosts of an instance, of a rank, and unequal shares."""
 
 from __future__ import annotations
 
@@ -72,16 +72,20 @@ def test_hosts_of_an_instance_and_of_a_rank(wanted, capacities, expected, monkey
         (pool(5, 2, instances=2), [4, 6], ()),
         (pool(5, 2), [4, 6, 1], ()),
         (pool(5, 2), [4, 4], ()),
+        (pool(5, 2), [6, 6], (3, 2)),  # equal hosts, and no number of ranks that they share equally
+        (pool(31), [16, 16], (16, 15)),
+        (pool(31), [16, 16, 16], (16, 15)),
+        (pool(5, 2), [6], ()),
         (pool(5, 2, hosts=2), [4, 6], ()),
     ],
 )
-def test_hosts_of_unequal_size_share_a_single_instance(wanted, capacities, ranks, monkeypatch):
+def test_hosts_share_a_single_instance_unequally(wanted, capacities, ranks, monkeypatch):
     found = shape(wanted, *capacities, monkeypatch=monkeypatch)
     assert found.ranks == ranks and found.broken is (not ranks)
     if ranks:
         assert (found.span, found.nodes, found.rows) == (len(ranks), 1, 1)
         assert found.row_of == {f"n{index}": 0 for index in range(len(ranks))} and len(found.members) == len(ranks)
-        assert [found.share(wanted, host) for host in found.members] == [2 * rank for rank in ranks]
+        assert [found.share(wanted, host) for host in found.members] == [wanted.rank_devices * rank for rank in ranks]
 
 
 def test_engines_on_cpus_take_one_host_unless_told_otherwise(monkeypatch):

@@ -36,6 +36,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.value
         ("", None),
         ("many", None),
         ("4kk", None),
+        ("40 G", None),
     ],
 )
 def test_whole_numbers_as_vllm_reads_them(text, found):

@@ -18,6 +18,8 @@ from .walk import FIELDS, SILENT, mapping, mappings, violation, walk
 
 WITH_MODE = ("configMap", "secret", "downwardAPI", "projected")
 NATIVE = ("cpu", "memory", "ephemeral-storage")
+# Of devices and huge pages: IsQualifiedName, and IsExtendedResourceName, which asks for a domain
+RESOURCE = re.compile(r"hugepages-\w+|[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?", re.ASCII)
 
 
 def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
@@ -47,6 +49,11 @@ def _volume(volume: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
             fix = "JSON and YAML 1.2 have no octal 0777: write 511 (0777), 493 (0755) or 420 (0644)."
             yield violation(f"{path}.{kind}.defaultMode", "POD-MODE", message, fix, mode, SILENT)
 
+    size = mapping(volume.get("emptyDir")).get("sizeLimit")
+    if size is not None and not is_quantity(size):
+        fix = "Write a quantity such as 64Gi or 512M."
+        yield violation(f"{path}.emptyDir.sizeLimit", "POD-VOLUME", "is not a quantity", fix, size, SILENT)
+
 
 def _image(image: t.Any, path: str) -> t.Iterator[Finding]:
     if re.search(r"\s", str(image)):
@@ -74,6 +81,10 @@ def _mount(name: t.Any, volumes: t.Collection[str], path: str) -> t.Iterator[Fin
 def _resources(value: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     """No request is above its limit; those of devices and huge pages are their limit."""
     limits, requests = mapping(value.get("limits")), mapping(value.get("requests"))
+    for name in dict.fromkeys((*limits, *requests)):
+        if name not in NATIVE and not RESOURCE.fullmatch(str(name)):
+            message, fix = "no resource can have this name", "Write a name such as huawei.com/ascend-1980."
+            yield violation(f"{path}[{name}]", "POD-RESOURCE", message, fix, name, SILENT)
     for name in requests:
         asked, most, place = requests[name], limits.get(name), f"{path}.requests[{name}]"
         if not is_quantity(asked) or not is_quantity(limits.get(name, 0)):

@@ -57,10 +57,13 @@ SPECULATIVE = {f"{pool}.args.speculative-config": {"method": "mtp", "num_specula
 UNROUTED = {f"{ROUTER}.flavour": "none", f"{C}.load_balancing": "external"}
 FUSED = {f"{P}.env.VLLM_ASCEND_ENABLE_FUSED_MC2": 1}
 PREFILL_CONTEXT = f"{P}.prefill_context_parallel_size"
+NODE_PORT, ON_NODES = "inference_kubernetes.router.node_port", {"inference_kubernetes.router.service_type": "NodePort"}
 BOUND = {f"{P}.args.additional-config": {"enable_cpu_binding": True}}
 KV_PORTS = {f"{P}.ports.kv": 30000}  # of two instances, four ports each: 30000 to 30003 and 30100 to 30103
 
 EDGES = (
+    Edge("K8S-NODE-PORT", "kubernetes", NODE_PORT, 30000, 29999, more=ON_NODES),
+    Edge("K8S-NODE-PORT", "kubernetes", NODE_PORT, 32767, 32768, more=ON_NODES),
     # one rank or stage, and two, beside what the rule forbids for several
     Edge("ROUTER-BALANCE", "pooled", f"{C}.data_parallel_size", 1, 2, more=UNROUTED),
     Edge("DENSE-DP", "pooled", f"{C}.data_parallel_size", 1, 2, more={"inference_model.moe": "false"}),

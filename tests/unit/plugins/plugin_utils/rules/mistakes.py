@@ -40,7 +40,6 @@ P, D, C = "inference_pools.prefill", "inference_pools.decode", "inference_pools.
 MASTER, STORE, ROUTER = "inference_mooncake_master.args", "inference_store", "inference_router"
 
 ENGINE_FOLLOWS = ("K8S-ROUTER-IMAGE",)
-HOST_DEVICES = {"inventory": hosts(4, APART, inference_devices=list(range(0, 32, 2)))}
 CERTIFIED = {f"{ROUTER}.certificate": "/etc/ssl/one.pem", f"{ROUTER}.certificate_key": "/etc/ssl/one.key"}
 KNOWN = {"inference_secrets.client_keys": "one two"}
 TWO = {f"{ROUTER}.instances": 2, f"{ROUTER}.balancer": "haproxy"}
@@ -64,7 +63,11 @@ MISTAKES: tuple[Mistake, ...] = (
     W(
         "DEV-PAIRS",
         "p2p-0.13",
-        {"inventory": hosts(4, APART, inference_devices=list(range(0, 32, 2)))},
+        {
+            "inventory": hosts(4, APART, inference_devices=list(range(0, 16, 2))),
+            f"{P}.tensor_parallel_size": 4,
+            f"{D}.data_parallel_size": 16,
+        },
         f"{P}.instances",
     ),
     M("HARDWARE-MIX", "p2p", {"node4.inference_hardware": "a2", "node4.inference_devices": 16}, D),
@@ -127,6 +130,32 @@ MISTAKES: tuple[Mistake, ...] = (
     M("TRANSFER-PAIR", "p2p", {f"{D}.kv_transfer": "recompute_cpu_offload"}),
     M("TRANSFER-PAIR", "layerwise", {f"{P}.kv_transfer": "mooncake"}),
     M("TRANSFER-CARRIES", "p2p", {"inference_kv_transfer": "offloading"}),
+    M(
+        "FLAG-RELEASE",
+        "p2p-0.11",
+        {f"{P}.tensor_parallel_size": 32, f"{P}.data_parallel_size": 1, f"{P}.instances": 1},
+        f"{P}.tensor_parallel_size",
+    ),
+    M(
+        "K8S-NODE-PORT",
+        "kubernetes",
+        {"inference_kubernetes.router.node_port": 8080, "inference_kubernetes.router.service_type": "NodePort"},
+    ),
+    M(
+        "K8S-MANIFEST",
+        "kubernetes",
+        {"inference_kubernetes.resource": "ascend 1980"},
+        "ModelServing/demo.spec.template.roles[0].entryTemplate.spec.containers[0].resources[ascend 1980]",
+    ),
+    M(
+        "K8S-MANIFEST",
+        "kubernetes",
+        {"inference_kubernetes.shared_memory": "64g"},
+        "ModelServing/demo.spec.template.roles[0].entryTemplate.spec.volumes[1].emptyDir.sizeLimit",
+    ),
+    M("TRANSFER-CARRIES", "p2p", {"inference_kv_transfer": "lmcache"}),
+    M("TEMPLATE-DIFFERS", "p2p", {f"{D}.args.chat-template": "/models/b.jinja"}),
+    M("TEMPLATE-KWARGS", "p2p", {f"{P}.args.default-chat-template-kwargs": {"enable_thinking": False}}),
     M("TRANSFER-CARRIES", "p2p", {"inference_kv_transfer": "simple_cpu_offload"}),
     M(
         "POOL-UNSERVED",
@@ -459,7 +488,7 @@ MISTAKES: tuple[Mistake, ...] = (
     W("JSON-SYNTAX", "p2p", {f"{D}.args.additional-config": '{"enable_kv_nz": true, "enable_kv_nz": false}'}),
     M("FLAG-SHELL", "p2p", {f"{D}.args.served-model-name": "qwen --quantization ascend"}, also="NAME-DIFFERS"),
     M("FLAG-SHELL", "p2p", {f"{D}.args.reasoning-parser": "deepseek_r1 \\"}),
-    W("FLAG-SHELL", "p2p", {f"{D}.args.chat-template": "$MODEL/chat.jinja"}),
+    W("FLAG-SHELL", "p2p", {"inference_args.chat-template": "$MODEL/chat.jinja"}),
     M("FLAG-DERIVED", "p2p", {f"{P}.args.tensor-parallel-size": 16}),
     M("FLAG-DERIVED", "p2p", {f"{D}.args.port": 9000}),
     M("FLAG-DERIVED", "p2p", {f"{D}.args.data-parallel-start-rank": 0}),
@@ -822,6 +851,7 @@ MISTAKES: tuple[Mistake, ...] = (
     # hosts and containers
     M("INTERFACE-LOOPBACK", "p2p", {"node2.inference_interface": "lo"}),
     W("DEVICE-COUNT", "p2p", {"node2.inference_devices": 32}),
+    M("DEVICE-COUNT", "p2p", {"node2.inference_devices": list(range(1, 17))}),
     M("DEV-MISSING", "p2p", {f"{P}.devices": [0, 0, *range(1, 15)]}),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/b", "/c:/b/"]}, "inference_container.mounts[1]"),
     M(

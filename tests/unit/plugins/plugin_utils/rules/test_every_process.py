@@ -151,3 +151,10 @@ def test_a_fault_of_the_renderer_is_found_by_the_invariant(monkeypatch, flag, va
     changes = APART_RANKS if flag in ("--port", "--host") else {}
     found = [item for item in judged("p2p", changes) if item["id"] == "PROCESS-RECORD"]
     assert found and value in found[0]["problem"] and "decode-0" in found[0]["problem"]
+
+
+def test_a_derived_port_of_the_connector_is_not_compared_with_that_of_another_process():
+    """The user's own setting of a connector makes none of its derived ports a mistake."""
+    pool = "inference_pools.prefill"
+    changes = {f"{pool}.instances": 4, f"{pool}.data_parallel_size": 1, f"{pool}.kv.mooncake.qos_priority": 1}
+    assert judged("p2p", changes) == []

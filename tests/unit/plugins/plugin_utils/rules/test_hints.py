@@ -142,3 +142,30 @@ def test_a_connector_that_the_release_lacks_is_shown_in_the_user_s_words():
     ]
     assert (found["path"], found["value"]) == (f"{D}.kv_transfer", "mooncake_v2+store")
     assert found["problem"].endswith("has no connector MooncakeConnectorV2, which mooncake_v2 stands for")
+
+
+def test_a_role_that_the_user_s_own_configuration_lacks_is_named():
+    own = {"kv_connector": "MooncakeConnectorV1", "kv_port": "36000"}
+    (found, *_more) = [item for item in judged("p2p", {f"{D}.args.kv-transfer-config": own}) if item["id"] == "KV-ROLE"]
+    assert found["fix"].startswith("Set kv_role to kv_consumer. ") and "Remove" not in found["fix"]
+
+
+def test_lmcache_with_a_remote_part_is_shared():
+    for more in (
+        {"inference_env.LMCACHE_REMOTE_URL": "redis://10.1.0.9:6379"},
+        {"inference_env.LMCACHE_CONFIG_FILE": "/models/lmcache.yaml"},
+    ):
+        assert "TRANSFER-CARRIES" not in {
+            item["id"] for item in judged("p2p", {"inference_kv_transfer": "lmcache", **more})
+        }
+    found = judged("p2p", {"inference_kv_transfer": "lmcache", "inference_env.LMCACHE_CHUNK_SIZE": 256})
+    (own,) = [item for item in found if item["id"] == "TRANSFER-CARRIES"]
+    assert own["value"] == "lmcache" and own["fix"].startswith("Set LMCACHE_CONFIG_FILE or LMCACHE_REMOTE_URL")
+
+
+def test_ranks_on_several_hosts_in_a_release_without_them_are_one_finding():
+    changes = {f"{P}.tensor_parallel_size": 32, f"{P}.data_parallel_size": 1, f"{P}.instances": 1}
+    (found,) = judged("p2p-0.11", changes)
+    assert found["path"] == f"{P}.tensor_parallel_size" and "one rank of prefill needs 2 hosts" in found["problem"]
+    written = judged("p2p-0.11", {f"{P}.args.nnodes": 2})
+    assert f"{P}.args.nnodes" in {item["path"] for item in written if item["id"] == "FLAG-RELEASE"}

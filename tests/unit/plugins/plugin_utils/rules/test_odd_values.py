@@ -11,7 +11,11 @@ import typing as t
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import Description
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.inventory import deployment_variables
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import (
+    Description,
+    read_description,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
@@ -95,7 +99,7 @@ PLACES = (
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", ["both", "one-host", "cpu"])
+@pytest.mark.parametrize("name", ["both", "one-host", "cpu", "kubernetes"])
 def test_no_value_breaks_the_planner(name, place):
     for value in ODD:
         try:
@@ -222,3 +226,42 @@ def test_variables_that_are_not_judged_end_no_judgement_of_others():
     others = {"inference_env.A_PROGRAM_S_OWN": "x", "inference_env.HCCL_OP_EXPANSION_MODE": "$MODE"}
     found = judged("p2p", {**others, "inference_env.VLLM_USE_V1": "no-such"})
     assert [item["path"] for item in found if item["id"] == "ENV-VALUE"] == ["inference_env.VLLM_USE_V1"]
+
+
+@pytest.mark.parametrize("name", ["both", "kubernetes"])
+def test_a_text_that_is_no_json_is_a_finding_with_every_runtime(name):
+    text = "{'kv_connector': 'MooncakeConnectorV1'}"
+    found = judged(name, {"inference_args.kv-transfer-config": text})
+    assert "JSON-SYNTAX" in {item["id"] for item in found}
+
+
+@pytest.mark.parametrize("value", [*ODD, ["docker"], {"docker": None}])
+@pytest.mark.parametrize(
+    "name", ["inference_runtime", "inference_release", "inference_recipe", "inference_kv_transfer"]
+)
+def test_no_value_breaks_what_is_read_before_the_loader(name, value):
+    words, inventory = family("p2p", {})
+    hostvars = {host: {**words, **item["variables"], name: value} for host, item in inventory.items()}
+    variables, conflicts = deployment_variables({name: value}, hostvars, list(inventory))
+    try:
+        launch_plan(variables, inventory, conflicts)
+    except PlanError as error:
+        assert error.findings
+
+
+@pytest.mark.parametrize(("written", "read"), [(False, "false"), (True, "true"), ("auto", "auto")])
+def test_a_choice_of_true_and_false_may_be_written_without_quotes(written, read):
+    description, found = read_description({"inference_model": {"path": "/m", "moe": written}})
+    assert found == [item for item in found if not item.path.startswith("inference_model.")]
+    assert description.model.moe == read
+
+
+def test_a_choice_is_told_what_to_choose_from():
+    (found,) = [item for item in read_description({"inference_link": True})[1] if item.path == "inference_link"]
+    assert found.fix == "Choose one of auto, hccs, roce."
+
+
+@pytest.mark.parametrize("devices", [[0, 0, *range(1, 16)], [-1, *range(16)]])
+def test_ids_that_no_device_has_or_that_stand_twice_are_the_only_finding(devices):
+    (found,) = judged("p2p", {"node2.inference_devices": devices})
+    assert (found["id"], found["path"]) == ("VARIABLE-RANGE", "node2.inference_devices")
