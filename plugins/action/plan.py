@@ -19,10 +19,11 @@ from ..plugin_utils.description.inventory import GROUP, common_value, members
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.hosts.plan_memory import plan_memory
 from ..plugin_utils.plan.begun import known_hosts, placement_text
-from ..plugin_utils.plan.handover import folder_of, hand_over, planned, take
+from ..plugin_utils.plan.handover import folder_of, hand_over, planned, refusal_with, take
 from ..plugin_utils.plan.placement_kept import common_record, ignored_files
 from ..plugin_utils.plan.planner import garbage_collection_suspended
 from ..plugin_utils.plan.unplanned import unplanned
+from ..plugin_utils.releases.artefacts import newer_stable
 from ..plugin_utils.views.plan_table import plan_table
 
 BUNDLE = "inference_bundle"
@@ -69,7 +70,9 @@ class ActionModule(ActionBase):
                 plan, new = self._plan(task_vars, hostvars, options["deployed"], record)
                 bundle = bundle_of(plan, hostvars) if options["deployed"] is None else ""
                 if not options["quiet"]:
-                    self._show(plan, options["show"], memory(plan, options))
+                    self._show(
+                        plan, options["show"], memory(plan, options), self._refusal_of_newer(plan, task_vars, hostvars)
+                    )
             except PlanError as error:
                 return {**result, "failed": True, **self._refusal(str(error)), **known_of(task_vars, hostvars)}
             except AnsibleError as error:  # a variable that is undefined, such as that of a vault
@@ -109,11 +112,17 @@ class ActionModule(ActionBase):
         Display().display(report)
         return {"msg": f"{report.splitlines()[0]} They are listed above."}
 
-    def _show(self, plan: dict[str, t.Any], show: str, more: list[str]) -> None:
+    def _refusal_of_newer(self, plan: dict[str, t.Any], task_vars: t.Any, hostvars: t.Any) -> str:
+        """What the newest stable release refuses of the description; empty if it is planned already, or takes it."""
+        release = newer_stable(plan["release"])
+        own = hostvars[task_vars["inventory_hostname"]]
+        return refusal_with(release.name, own, hostvars, task_vars["groups"], plan) if release else ""
+
+    def _show(self, plan: dict[str, t.Any], show: str, more: list[str], refusal: str) -> None:
         if show == "json":
             Display().display(json.dumps(plan, indent=4, sort_keys=True))
         elif show != "none":
-            Display().display("\n".join(plan_table(plan, show) + more))
+            Display().display("\n".join(plan_table(plan, show, refusal) + more))
 
 
 def known_of(task_vars: t.Any, hostvars: t.Any) -> dict[str, t.Any]:

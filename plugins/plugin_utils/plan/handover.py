@@ -17,8 +17,9 @@ import os
 import typing as t
 
 from ...module_utils.status.plan import status_plan
+from ..description.findings import Finding
 from ..description.inventory import GROUP, deployment_variables, inventory_of, members, unknown_group
-from .planner import launch_plan
+from .planner import launch_plan, refusal_of
 from .record import record_of
 from .render.balancer import balancer_of
 from .render.router import members_of
@@ -45,11 +46,25 @@ OF_THE_WHOLE = (
 
 def planned(variables: t.Any, hostvars: t.Any, groups: t.Any, deployed: Plan | None = None) -> Plan:
     """Plan from Ansible's variables, around the ``placement`` of the deployed plan. Raises ``PlanError`` with all findings."""
+    description, inventory, conflicts = _described(variables, hostvars, groups)
+    return launch_plan(description, inventory, conflicts, deployed)
+
+
+def refusal_with(release: str, variables: t.Any, hostvars: t.Any, groups: t.Any, plan: Plan) -> str:
+    """The first error of variables of which ``plan`` was made, with another known release; empty if they can be planned with it."""
+    description, inventory, _conflicts = _described(variables, hostvars, groups)
+    return refusal_of(description, inventory, release, plan["placement"])
+
+
+def _described(
+    variables: t.Any, hostvars: t.Any, groups: t.Any
+) -> tuple[dict[str, t.Any], dict[str, t.Any], list[Finding]]:
+    """The variables of the deployment and of its hosts, and their conflicts."""
     hosts = members(groups, str(variables[GROUP]) if GROUP in variables else "")
     hostvars = {name: hostvars[name] for name in hosts}  # Ansible recomputes them at each access
     description, conflicts = deployment_variables(variables, hostvars, hosts)
     conflicts += unknown_group(groups, str(variables[GROUP]) if GROUP in variables else "")
-    return launch_plan(description, inventory_of(hostvars, hosts), conflicts, deployed)
+    return description, inventory_of(hostvars, hosts), conflicts
 
 
 def folder_of(temporary: str) -> str:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import gc
 import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
-from ..description.findings import Finding, PlanError, refused
-from ..description.loader import in_order
+from ..description.findings import Finding, PlanError, in_order, refused
+from ..description.loader import in_order as sorted_keys
 from ..description.values import natural
 from ..description.variables import Description, Host, read_description, read_hosts
 from ..recipes.apply import origin, with_recipe
@@ -81,7 +82,7 @@ def _launch_plan(
 ) -> dict[str, t.Any]:
     origin_, variables = origin(variables), dict(variables)
     variables, unknown = with_recipe(variables)
-    variables = in_order(variables)
+    variables = sorted_keys(variables)
     description, unreadable = read_description(variables)
     unreadable += unknown
     hosts, more = read_hosts(inventory, description)
@@ -130,9 +131,13 @@ def _certain(variables: t.Mapping[str, t.Any], inventory: Inventory, disputed: t
 
 
 def _judged(
-    description: Description, hosts: dict[str, Host], deployed: Record | None = None
+    description: Description, hosts: dict[str, Host], deployed: Record | None = None, trial: bool = False
 ) -> tuple[Context, tuple[Service, ...], list[Finding], Case | None]:
-    """The placed deployment, its services, all findings, and what the rules judged, None if nothing was placed."""
+    """The placed deployment, its services, all findings, and what the rules judged, None if nothing was placed.
+
+    A ``trial`` tries no further releases.
+    """
+    refusal = None if trial else functools.partial(_refusal, description, hosts, deployed)
     description, hosts = runtime(description.runtime).hosts(description, hosts)
     context, findings = _place(description, hosts, deployed)
     if any(finding.id.startswith("PLACE-") for finding in findings):
@@ -140,8 +145,24 @@ def _judged(
     if findings and not context.instances:
         return context, (), findings, None
     services = tuple(sorted(_services(context), key=lambda service: (service.start.stage, natural(service.name))))
-    case = Case(context, services)
+    case = Case(context, services, refusal)
     return context, services, findings + judge(case, RULES, description.rules_ignore), case
+
+
+def _refusal(description: Description, hosts: dict[str, Host], deployed: Record | None, release: str) -> str:
+    """The first error of a description with another known release and its image; empty if it can be planned."""
+    other = dataclasses.replace(description, release=release, release_base="", image="")
+    errors = in_order(item for item in _judged(other, hosts, deployed, True)[2] if item.severity == "error")
+    return f"{errors[0].place}: {errors[0].problem.rstrip('.')} [{errors[0].id}]" if errors else ""
+
+
+def refusal_of(
+    variables: t.Mapping[str, t.Any], inventory: Inventory, release: str, deployed: Record | None = None
+) -> str:
+    """The first error of variables that can be planned, with another known release; empty if they can be planned with it."""
+    words, _findings = with_recipe(variables)
+    description, _findings = read_description(words)
+    return _refusal(description, read_hosts(inventory, description)[0], deployed, release)
 
 
 def _errors_of_settings(description: Description, hosts: dict[str, Host]) -> list[Finding]:

@@ -61,9 +61,9 @@ class Advisory(t.NamedTuple):
 ADVISORIES = tuple(Advisory(*row) for row in data.ROWS)
 
 
-def fixed_release(advisory: Advisory, release: Release) -> str:
-    """The oldest known release after ``release`` whose vLLM has the fix, final releases before candidates; empty if there is none."""
+def fixed_releases(advisory: Advisory, release: Release) -> list[str]:
+    """The known releases after ``release`` whose vLLM has the fix, oldest first, final releases before candidates."""
     later = [item for item in RELEASES.values() if item.vllm_version >= numbers(advisory.fixed) and item.name != "main"]
     later = [item for item in later if prefix_of(item.name) == prefix_of(release.name)]
     later.sort(key=lambda item: ("rc" in item.name, item.vllm_version))
-    return later[0].name if later else ""
+    return [item.name for item in later]

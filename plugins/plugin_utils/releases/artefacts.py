@@ -82,11 +82,16 @@ def newer_stable(name: str) -> Release | None:
     return newest if name in ORDER and ORDER[name] < ORDER[newest.name] else None
 
 
-def newer_text(name: str, hardware: list[str], contained: bool) -> str:
-    """One line of text about a newer stable release than the planned one, and what it needs; empty without one."""
+def newer_text(name: str, hardware: list[str], contained: bool, refusal: str = "") -> str:
+    """One line of text about a newer stable release than the planned one, and what it needs; empty without one.
+
+    ``refusal`` is the first error of the description with it.
+    """
     release = newer_stable(name)
     if release is None:
         return ""
+    if refusal:
+        return f"A newer stable release is known, {release.name}. It needs a changed description: {refusal}."
     builds = {kind: artefact(release, kind, contained) for kind in hardware}
     needs = [text(release, kind, build) for kind, build in builds.items()]
     needs[:1] = [f"With inference_release: {release.name}, {need}" for need in needs[:1]]

@@ -18,11 +18,11 @@ Plan = t.Mapping[str, t.Any]
 HEADER = ("SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH")
 
 
-def plan_table(plan: Plan, show: str = "table") -> list[str]:
+def plan_table(plan: Plan, show: str = "table", refusal: str = "") -> list[str]:
     """The plan's lines: ``table`` (services, findings), ``commands`` (what runs, with its environment), ``memory`` (only the
     head), ``rules``, or ``advice`` (what documented deployments of the model set and the plan does not).
 
-    ``json`` and ``diff`` show the table too. Raises ``ValueError`` for other values.
+    ``json`` and ``diff`` show the table too. ``refusal`` is what the newest stable release refuses of the description. Raises ``ValueError`` for other values.
     """
     if show == "rules":
         return rules_lines()
@@ -39,17 +39,17 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
     ]
     builds = plan["software"]["engine"].get("builds", {})
     head += [build["text"] for dummy, build in sorted(builds.items())]
-    head += _newer(plan) + _recipe(plan) + _entry(plan)
+    head += _newer(plan, refusal) + _recipe(plan) + _entry(plan)
     if show == "memory":  # follows, from the facts of a check
         return head
     body = _commands(plan) if show == "commands" else _table(plan)
     return head + body + _findings(plan)
 
 
-def _newer(plan: Plan) -> list[str]:
+def _newer(plan: Plan, refusal: str) -> list[str]:
     """A newer stable release than the planned one, with what it needs."""
     builds = sorted(plan["software"]["engine"].get("builds", {}))
-    found = newer_text(plan["release"], builds, plan["runtime_facts"]["contained"]) if builds else ""
+    found = newer_text(plan["release"], builds, plan["runtime_facts"]["contained"], refusal) if builds else ""
     return [found] if found else []
 
 

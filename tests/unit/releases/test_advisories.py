@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 import re
+import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import status_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules import security
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.security import EXPOSED
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import advisories
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.advisories import (
     ADVISORIES,
     CONDITIONS,
-    fixed_release,
+    fixed_releases,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ORDER, RELEASES
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.version import numbers
@@ -61,9 +63,9 @@ def test_ranges(id_, inside, outside):
 def test_the_nearest_fixed_release_is_a_final_one_where_there_is_one(monkeypatch):
     known = {name: row for name, row in RELEASES.items() if ORDER.get(name, 0) <= ORDER["0.30.0rc2"]}
     monkeypatch.setattr(advisories, "RELEASES", known)  # a release that is added later changes nothing here
-    assert fixed_release(KNOWN["CVE-2026-22807"], RELEASES["0.13.0"]) == "0.18.0"
-    assert fixed_release(KNOWN["PYSEC-2026-2303"], RELEASES["0.23.0"]) == "0.24.0rc1"
-    assert fixed_release(KNOWN["CVE-2026-114053"], RELEASES["0.23.0"]) == ""
+    assert fixed_releases(KNOWN["CVE-2026-22807"], RELEASES["0.13.0"])[:2] == ["0.18.0", "0.23.0"]
+    assert fixed_releases(KNOWN["PYSEC-2026-2303"], RELEASES["0.23.0"])[0] == "0.24.0rc1"
+    assert fixed_releases(KNOWN["CVE-2026-114053"], RELEASES["0.23.0"]) == []
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,31 @@ def test_the_finding_says_which_release_has_the_fix():
     assert {item["severity"] for item in findings} == {"warning"}
 
 
+def test_a_release_that_the_description_cannot_have_is_not_the_fix():
+    words, inventory = family("p2p-0.13", {"inference_kv_transfer": "llmdatadist", "inference_release": "0.11.0"})
+    findings = [item for item in launch_plan(words, inventory)["findings"] if item["id"] == "ADVISORY"]
+    assert findings and all(
+        item["fix"].startswith(
+            "Set inference_release to 0.18.0, and change what it refuses, first inference_kv_transfer = llmdatadist: "
+        )
+        for item in findings
+    )
+
+
+def test_of_the_fixed_releases_the_first_one_that_takes_the_description_is_named():
+    case = types.SimpleNamespace(
+        context=types.SimpleNamespace(description=types.SimpleNamespace(image="")), refusal=lambda name: name
+    )
+    refused = {"a": "x: y", "b": "", "c": ""}.get
+    assert security._update(case, ["a", "b", "c"], refused) == "Set inference_release to b."
+    assert security._update(case, ["a"], refused) == (
+        "Set inference_release to a, and change what it refuses, first x: y."
+    )
+    assert security._update(case, [], refused) == ""
+    case.context.description.image = "registry/own:1"
+    assert security._update(case, ["b"], refused) == "Set inference_release to b and inference_image to its image."
+
+
 # CVE-2025-59425 is fixed in 0.11.0, CVE-2026-22807 came with 0.10.1.
 @pytest.mark.parametrize(
     ("version", "affected"),
@@ -120,4 +147,4 @@ def test_a_pre_release_of_the_first_affected_version_may_be_affected():
 
 def test_a_known_release_with_a_pre_release_of_vllm_is_judged_by_it():
     assert RELEASES["0.11.0rc0"].vllm == "0.11.0rc3" and KNOWN["CVE-2025-59425"].affects(RELEASES["0.11.0rc0"].vllm)
-    assert fixed_release(KNOWN["CVE-2025-59425"], RELEASES["0.11.0rc0"]) == "0.11.0"
+    assert fixed_releases(KNOWN["CVE-2025-59425"], RELEASES["0.11.0rc0"])[0] == "0.11.0"

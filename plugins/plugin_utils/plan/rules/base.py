@@ -25,6 +25,9 @@ class Case:
 
     context: Context
     services: tuple[Service, ...]
+    refusal: t.Callable[[str], str] | None = (
+        None  # the first error of this description with another release; empty without one
+    )
 
     @functools.cached_property
     def engines(self) -> tuple[tuple[Service, Instance, Process], ...]:

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import typing as t
 
 from ...description.findings import Finding, nearest
-from ...releases.advisories import ADVISORIES, CONDITIONS, fixed_release
+from ...releases.advisories import ADVISORIES, CONDITIONS, fixed_releases
 from .base import Case, Rules
 from .engine_view import EngineView
 
 RULES = Rules()
+TRIED = 4  # releases with a fix that are tried with a description; each is a plan of its own
 TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
 
@@ -56,14 +58,24 @@ def advisory(case: Case) -> t.Iterator[Finding]:
 
     The vulnerability and its exploitation are public.
     """
-    release = case.context.release
+    release, refused = case.context.release, functools.cache(case.refusal or str)
     for item in ADVISORIES:
         if item.affects(release.vllm) and any(EXPOSED[item.when](case, view) for view in case.engine_views):
-            fixed = fixed_release(item, release)
-            fix = f"Set inference_release to {fixed}." if fixed else f"No known release has vLLM {item.fixed}."
+            fix = _update(case, fixed_releases(item, release), refused) or f"No known release has vLLM {item.fixed}."
             score = f" (CVSS {item.score})" if item.score else ""
             problem = f"{item.id}{score}, fixed in vLLM {item.fixed}: {item.effect}; {CONDITIONS[item.when]}"
             yield Finding.at("inference_release", release.name, f"{release.name} has {problem}", fix)
+
+
+def _update(case: Case, fixed: list[str], refused: t.Callable[[str], str]) -> str:
+    """How to reach one of the fixed releases: one that takes this description, else what the oldest one refuses."""
+    image = " and inference_image to its image" if case.context.description.image else ""
+    good = next((release for release in fixed[:TRIED] if case.refusal is None or not refused(release)), "")
+    if good:
+        return f"Set inference_release to {good}{image}."
+    if fixed:
+        return f"Set inference_release to {fixed[0]}{image}, and change what it refuses, first {refused(fixed[0])}."
+    return ""
 
 
 def exposure(case: Case) -> list[str]:

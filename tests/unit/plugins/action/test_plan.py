@@ -20,6 +20,7 @@ PLACES = {"instances": [INSTANCE], **SINGLE}
 OTHER_PLACES = {"instances": [], **SINGLE}
 PLAN = {
     "deployment": "llm",
+    "release": "0.23.0",
     "root": "/opt/ascend-inference",
     "directory": "/opt/ascend-inference/llm",
     "hosts": [{"name": "h2"}, {"name": "h10"}],
@@ -41,6 +42,7 @@ class Act:
 
     def __init__(self, monkeypatch):
         self.shown, self.warned, self.given, self.records = [], [], [], []
+        self.newer = None  # the newest stable release
         self.plan, self.unplanned, self.hostvars = PLAN, {}, {name: {} for name in (*GROUPS["all"], "localhost")}
         display = types.SimpleNamespace(display=self.shown.append, warning=self.warned.append)
         for name, new in {
@@ -49,7 +51,9 @@ class Act:
             "take": lambda folder: {**PLAN, "taken": folder},
             "hand_over": lambda plan, folder: self.given.append((plan, folder)),
             "unplanned": lambda *_all: self.unplanned,
-            "plan_table": lambda plan, show: ["table", show],
+            "plan_table": lambda plan, show, refusal: ["table", show, *([refusal] if refusal else [])],
+            "newer_stable": lambda name: self.newer,
+            "refusal_with": lambda release, *_all: f"{release} refuses",
             "plan_memory": lambda plan, facts, ignore: [f"memory of {facts} without {ignore}"],
         }.items():
             monkeypatch.setattr(action, name, new)
@@ -187,3 +191,12 @@ def test_many_hosts_are_asked_evenly(count, asked):
     gaps = {names.index(after) - names.index(before) for before, after in zip(found, found[1:], strict=False)}
     assert max(gaps) - min(gaps) <= 1
     assert action.hosts_to_ask(PLAN, {"inference_group": "narrow"}, groups) == ["h3", "h20"]
+
+
+def test_what_a_newer_release_refuses_is_shown_with_the_table_only(act):
+    act.newer = types.SimpleNamespace(name="0.99.0")
+    act()
+    assert act.shown == ["table\ntable\n0.99.0 refuses"]
+    act.shown.clear()
+    act(quiet=True)
+    assert act.shown == []
