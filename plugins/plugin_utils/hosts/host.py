@@ -303,13 +303,15 @@ def memory(case: Observed) -> t.Iterator[Finding]:
 def disks(case: Observed) -> t.Iterator[Finding]:
     """Too little disk space is free where the software is installed.
 
-    The installation fails halfway.
+    The installation fails halfway. With almost nothing free that is certain, and an error: services cannot write their logs either.
     """
     for host, facts in case.gathered("host"):
         for disk in facts.get("disks") or []:
-            if disk["free_mib"] < case.thresholds.disk_free_mib:
-                problem = f"{disk['free_mib']} MiB are free (needed: {case.thresholds.disk_free_mib})"
-                yield Finding.at(f"{place(host)} {disk['path']}", f"{disk['free_mib']} MiB", problem)
+            free, where = disk["free_mib"], f"{place(host)} {disk['path']}"
+            if free < case.thresholds.disk_free_mib:
+                problem = f"{free} MiB are free (needed: {case.thresholds.disk_free_mib})"
+                severity = "error" if free < case.thresholds.disk_least_mib else ""
+                yield Finding.at(where, f"{free} MiB", problem, severity=severity)
 
 
 @RULES.rule(

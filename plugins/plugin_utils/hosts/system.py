@@ -90,14 +90,15 @@ def mounts(case: Observed) -> t.Iterator[Finding]:
 def inodes(case: Observed) -> t.Iterator[Finding]:
     """Too few files can be created where the software is installed.
 
-    The installation fails with "No space left on device", although space is free.
+    The installation fails with "No space left on device", although space is free. With almost none left that is certain, and an error.
     """
     for host, facts in case.gathered("host"):
         for disk in facts.get("disks") or []:
             found = disk.get("free_inodes")
             if found is not None and found < case.thresholds.disk_free_inodes:
                 problem = f"{found} more files can be created (needed: {case.thresholds.disk_free_inodes})"
-                yield Finding.at(f"{place(host)} {disk['path']}", found, problem)
+                severity = "error" if found < case.thresholds.disk_least_inodes else ""
+                yield Finding.at(f"{place(host)} {disk['path']}", found, problem, severity=severity)
 
 
 @RULES.rule(

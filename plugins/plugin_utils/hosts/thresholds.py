@@ -34,8 +34,11 @@ class Thresholds:
     max_map_count: int = 262144
     shm_mib: int = 1024
     disk_free_mib: int = 10 * 1024
+    # Certain to fail: vLLM's and torch's wheels alone are larger, and services that run fill this with their logs.
+    disk_least_mib: int = 512
     # An environment with vLLM and torch has about 50,000 files; two fit during an upgrade.
     disk_free_inodes: int = 200_000
+    disk_least_inodes: int = 1000
     # A worker of vLLM with a tiny model on CPU has 0.7 GiB resident; torch_npu and CANN's libraries come on top.
     memory_mib_per_device: int = 2048
     # A C++ compiler takes 1 to 2 GiB for a large file with templates; most files need less, and not all compilers run at once.

@@ -428,8 +428,11 @@ def test_a_host(id_, on, plant, severity):
     [
         ("DISK-FREE", {"free_mib": 10239}, "warning"),
         ("DISK-FREE", {"free_mib": 10240}, None),
+        ("DISK-FREE", {"free_mib": 512}, "warning"),
+        ("DISK-FREE", {"free_mib": 511}, "error"),
         ("DISK-INODES", {"free_inodes": 199_999}, "warning"),
-        ("DISK-INODES", {"free_inodes": 0}, "warning"),
+        ("DISK-INODES", {"free_inodes": 1000}, "warning"),
+        ("DISK-INODES", {"free_inodes": 999}, "error"),
         ("DISK-INODES", {"free_inodes": 200_000}, None),
         ("DISK-INODES", {"free_inodes": None}, None),
         ("DISK-MOUNT", {"read_only": True}, "error"),
