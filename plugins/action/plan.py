@@ -27,6 +27,10 @@ from ..plugin_utils.releases.artefacts import newer_stable
 from ..plugin_utils.views.plan_table import plan_table
 
 BUNDLE = "inference_bundle"
+NAMELESS = (
+    " The hosts' own plans are not used either, because it is not clear which deployment is meant: inference_deployment or inference_root is invalid or "
+    "differs between hosts, or inference_group has no hosts. Fix: correct them; for one of several deployments set inference_group."
+)
 MOST_ASKED = 64  # hosts whose placement is read; each has that of the whole deployment
 ARGUMENTS = {
     "show": {"type": "str", "default": "table"},
@@ -34,6 +38,7 @@ ARGUMENTS = {
     "model_facts": {"type": "str", "default": ""},
     "ignore": {"type": "list", "elements": "str", "default": []},
     "quiet": {"type": "bool", "default": False},
+    "optional": {"type": "bool", "default": False},
     "deployed": {"type": "dict"},
 }
 
@@ -74,11 +79,16 @@ class ActionModule(ActionBase):
                         plan, options["show"], memory(plan, options), self._refusal_of_newer(plan, task_vars, hostvars)
                     )
             except PlanError as error:
-                return {**result, "failed": True, **self._refusal(str(error)), **known_of(task_vars, hostvars)}
+                Display().display(
+                    str(error)
+                )  # once as text; the message is its first line, because Ansible prints that one twice
+                known = known_of(task_vars, hostvars) if options["optional"] else None
+                return {**result, **self._refused(f"{str(error).splitlines()[0]} They are listed above.", known)}
             except AnsibleError as error:  # a variable that is undefined, such as that of a vault
-                return {**result, "failed": True, "msg": str(error), **known_of(task_vars, hostvars)}
+                known = known_of(task_vars, hostvars) if options["optional"] else None
+                return {**result, **self._refused(str(error), known)}
             except ValueError as error:
-                return {**result, "failed": True, "msg": str(error)}
+                return {**result, **self._refused(str(error))}
             if new:
                 hand_over(plan, folder_of(constants.DEFAULT_LOCAL_TMP))
         found = selection(plan, options["only"])
@@ -107,10 +117,12 @@ class ActionModule(ActionBase):
                 return plan, False
         return planned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"], record), True
 
-    def _refusal(self, report: str) -> dict[str, str]:
-        """Print the report once as text; the task's message is its first line, because Ansible prints that one twice."""
-        Display().display(report)
-        return {"msg": f"{report.splitlines()[0]} They are listed above."}
+    def _refused(self, message: str, known: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        """The result of a refusal. ``known``: what the inventory names, where the run goes on without a plan; None: it does not."""
+        if known:
+            return {"changed": False, "unplanned": message, "selection": known}
+        self._task._ds = None  # ansible-core 2.19 and later would print the task's own lines after the message
+        return {"failed": True, "msg": message if known is None else message + NAMELESS}
 
     def _refusal_of_newer(self, plan: dict[str, t.Any], task_vars: t.Any, hostvars: t.Any) -> str:
         """What the newest stable release refuses of the description; empty if it is planned already, or takes it."""
@@ -126,9 +138,8 @@ class ActionModule(ActionBase):
 
 
 def known_of(task_vars: t.Any, hostvars: t.Any) -> dict[str, t.Any]:
-    """``{selection: {deployment, root, directory, hosts}}`` of an inventory that cannot be planned; empty if it does not name one deployment."""
-    found = unplanned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"])
-    return {"selection": found} if found else {}
+    """``{deployment, root, directory, hosts}`` of an inventory that cannot be planned; empty if it does not name one deployment."""
+    return unplanned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"])
 
 
 def memory(plan: dict[str, t.Any], options: t.Mapping[str, t.Any]) -> list[str]:

@@ -10,6 +10,8 @@ import typing as t
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle import ready
 
+ANSWERS = ("__inference_placement", "__inference_lacking")
+
 
 def needed_paths(plan: t.Any, host: t.Any, kinds: t.Any, names: t.Any = ()) -> list[str]:
     """Adapter: the plan of a host on the left."""
@@ -18,8 +20,9 @@ def needed_paths(plan: t.Any, host: t.Any, kinds: t.Any, names: t.Any = ()) -> l
 
 def unready(plan: t.Any, hostvars: t.Any, hosts: t.Iterable[str]) -> list[str]:
     """Adapter: the whole plan on the left; each host's result of playbooks/shared/ready.yml is in ``hostvars``."""
-    found = {host: plain(hostvars[host].get("__inference_lacking")) or {} for host in hosts}
-    return ready.refusals(plain(plan), {str(host): str(result.get("stdout", "")) for host, result in found.items()})
+    asked = {host: [plain(hostvars[host].get(key)) or {} for key in ANSWERS] for host in hosts}
+    lost = {host: str(found["msg"]) for host, results in asked.items() for found in results if found.get("unreachable")}
+    return ready.refusals(plain(plan), {host: str(found[-1].get("stdout", "")) for host, found in asked.items()}, lost)
 
 
 class FilterModule:

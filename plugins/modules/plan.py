@@ -40,6 +40,12 @@ options:
     description: Whether to print only a refusal, because the plan is shown later.
     type: bool
     default: false
+  optional:
+    description:
+      - Whether the run can go on without a plan. What cannot be planned is no failure then, if the inventory names one deployment. Its
+        result has RV(unplanned).
+    type: bool
+    default: false
   deployed:
     description:
       - The hosts' files C(placement.json) by host, empty texts for hosts without one. Instances keep the places that they have there. The
@@ -57,12 +63,16 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+unplanned:
+  description: Why there is no plan.
+  returned: with O(optional), if the inventory cannot be planned
+  type: str
+  sample: "Planning failed: 1 error. No host was changed. They are listed above."
 selection:
   description:
     - The selection of hosts for the playbooks. Not facts, because a fact cache would keep them beyond the run.
-    - If the inventory cannot be planned but names one deployment, RV(selection.deployment), RV(selection.root), RV(selection.directory) and
-      RV(selection.hosts) only.
-  returned: success, or when planning failed and the deployment is known
+    - With RV(unplanned) it has RV(selection.deployment), RV(selection.root), RV(selection.directory) and RV(selection.hosts) only.
+  returned: success
   type: dict
   contains:
     deployment:

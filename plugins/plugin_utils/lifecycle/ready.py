@@ -12,6 +12,7 @@ import posixpath
 import typing as t
 
 from ..description.values import natural
+from ..hosts.connection import cause
 
 Plan = t.Mapping[str, t.Any]
 INSTALLED, DEPLOYED = "installed", "deployed"
@@ -24,6 +25,8 @@ DEPLOY = (
     "{names}: not deployed, so there is nothing to restart or to verify. Nothing was changed. "
     "Fix: run ascend.inference.site, or ascend.inference.deploy if prepare has installed the software."
 )
+
+LOST = "{}: {}. The other hosts cannot serve requests without it. Nothing was changed. Fix: {}"
 
 
 def needed(plan: Plan, host: str, kinds: t.Container[str], names: t.Collection[str] = ()) -> list[str]:
@@ -39,8 +42,13 @@ def needed(plan: Plan, host: str, kinds: t.Container[str], names: t.Collection[s
     return sorted({path for path in found if path})
 
 
-def refusals(plan: Plan, printed: t.Mapping[str, str]) -> list[str]:
-    """Why nothing is done, of what each host printed: a line ``lacks PATH`` for each path that is not there."""
+def refusals(plan: Plan, printed: t.Mapping[str, str], lost: t.Mapping[str, str] | None = None) -> list[str]:
+    """Why nothing is done, of what each host printed: a line ``lacks PATH`` for each path that is not there.
+
+    ``lost``: hosts that are not reachable, with Ansible's messages.
+    """
+    if lost:
+        return [LOST.format(host, *cause(message)) for host, message in sorted(lost.items())]
     lacking = {
         (host, line[len(LACKS) :].strip())
         for host, text in printed.items()

@@ -159,21 +159,32 @@ FINDING = Finding("inference_x", "X-1", "it is wrong", "Mend it.")
 
 
 @pytest.mark.parametrize("known", [{}, KNOWN], ids=["no deployment", "a deployment"])
+@pytest.mark.parametrize("optional", [False, True])
 @pytest.mark.parametrize(
     "error", [PlanError([FINDING]), AnsibleError("x is undefined")], ids=lambda one: type(one).__name__
 )
-def test_a_refused_inventory_still_names_its_deployment(act, error, known):
+def test_a_refused_inventory_names_its_deployment_where_that_is_enough(act, error, known, optional):
     def refuse():
         raise error
 
     act.refuse, act.unplanned = refuse, known
-    found = act()
-    assert found["failed"] and found["of_ansible"] and found.get("selection", {}) == known and not act.given
+    found = act(optional=optional)
     report = str(error)
-    if isinstance(error, PlanError):
-        assert act.shown == [report] and found["msg"] == f"{report.splitlines()[0]} They are listed above."
+    message = f"{report.splitlines()[0]} They are listed above." if isinstance(error, PlanError) else report
+    assert act.shown == ([report] if isinstance(error, PlanError) else [])
+    if optional and known:
+        assert found == {"of_ansible": 1, "changed": False, "unplanned": message, "selection": KNOWN}
     else:
-        assert act.shown == [] and found["msg"] == report
+        unnamed = action.NAMELESS if optional else ""
+        assert found == {"of_ansible": 1, "failed": True, "msg": message + unnamed} and not act.given
+
+
+def test_ansible_does_not_print_the_lines_of_our_task_after_a_refusal(act):
+    act.refuse = lambda: (_ for _ in ()).throw(PlanError([FINDING]))
+    acting = action.ActionModule.__new__(action.ActionModule)
+    acting._task = types.SimpleNamespace(args={}, check_mode=False, _ds={"name": "Create the plan"})
+    acting.run(task_vars={"inventory_hostname": "localhost", "hostvars": act.hostvars, "groups": GROUPS})
+    assert acting._task._ds is None
 
 
 def test_one_bundle_for_all_hosts(act):

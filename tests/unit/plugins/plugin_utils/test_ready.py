@@ -83,3 +83,9 @@ def test_hosts_print_what_is_not_there(tmp_path):
     closed.chmod(0o755)
     lacking = [f"lacks {path}" for path in (tmp_path / "broken", tmp_path / "a b/c", "/none")]
     assert found.splitlines() == lacking
+
+
+def test_hosts_that_do_not_answer_come_first():
+    lost = {"n2": "Failed to connect to the host via ssh: ssh: connect to host 10.0.0.2 port 22: Connection refused"}
+    (text,) = ready.refusals(plan(), {"n1": "lacks /venv/bin/vllm"}, lost)
+    assert text.startswith("n2: nothing listens on the SSH port.") and "Fix: Start the SSH server" in text
