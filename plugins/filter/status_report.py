@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible import constants
+
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.lifecycle.run import another, this_run
 from ..plugin_utils.views import status_table as table
 
 
 def status_report(results: t.Any, deployment: t.Any, planned: t.Any = None) -> dict[str, t.Any]:
-    """Adapter: results by host on the left."""
-    return table.status_report(str(deployment), plain(results), plain(planned) or None)
+    """Adapter: results by host on the left; locks of this run, and of one that has ended, are left out."""
+    found, here = plain(results), this_run(constants.DEFAULT_LOCAL_TMP)
+    for host, result in found.items():
+        if not another(result.get("locked") or {}, here):
+            found[host] = {**result, "locked": {}}
+    return table.status_report(str(deployment), found, plain(planned) or None)
 
 
 def status_table(report: t.Any) -> list[str]:

@@ -143,6 +143,11 @@ unverified:
   returned: always
   type: dict
   sample: {}
+locked:
+  description: The run that holds the deployment's lock here, as in M(ascend.inference.deployment_run); empty if none does.
+  returned: always
+  type: dict
+  sample: {}
 exposure:
   description: Conditions of security advisories that the deployed plan meets; null without one, or if an older version wrote it.
   returned: always
@@ -157,7 +162,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.bench import running
 from ..module_utils.drill import left
-from ..module_utils.files import journal, tree
+from ..module_utils.files import deployment_lock, journal, tree
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.status.plan import PLAN, deployed, question
@@ -270,6 +275,7 @@ def main():
     unreadable = not plan and os.path.lexists(os.path.join(params["directory"], PLAN))
     found = question(plan, params["host"]) if plan else None
     nothing = {"services": [], "unreadable": unreadable, "plan_digest": "", "unverified": {}, "exposure": None}
+    nothing["locked"] = deployment_lock.holder_of(params["directory"])
     if not found and not params["planned"]:
         module.exit_json(changed=False, findings=[no_plan(problem, unreadable)], **nothing)
     known = found or params["planned"]
@@ -282,9 +288,9 @@ def main():
     if problem:
         findings.insert(0, no_plan(problem, unreadable))
     digest = plan["digest"] if plan else ""
-    told = {"unreadable": unreadable, "plan_digest": digest, "exposure": known.get("exposure")}
+    told = {**nothing, "plan_digest": digest, "exposure": known.get("exposure"), "services": rows}
     told["unverified"] = untried(params["directory"], plan) if plan else {}
-    module.exit_json(changed=False, services=rows, findings=findings, **told)
+    module.exit_json(changed=False, findings=findings, **told)
 
 
 if __name__ == "__main__":

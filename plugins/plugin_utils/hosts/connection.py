@@ -53,6 +53,11 @@ CAUSES = (
         "Start the SSH server of the host, or correct ansible_port.",
     ),
     (
+        r"Timed out after \d+ second|in the expected time frame|Timeout, server .* not responding",
+        "the host takes connections, and does not answer in time: it may be frozen or overloaded",
+        "Look at the console of the host, and restart it if nothing else helps.",
+    ),
+    (
         r"timed out|No route to host|Network is unreachable",
         "the host's address does not respond",
         "Check that the host is up, ansible_host, routes and firewall.",

@@ -15,6 +15,7 @@ import time
 import typing as t
 
 from ...module_utils.tools.text import visible
+from ..plan.begun import lock_holder
 
 Run = dict[str, t.Any]
 PREFIX = "ansible-local-"  # of the run's temporary folder; the process id follows (ansible/config/manager.py)
@@ -69,6 +70,11 @@ def ended(holder: t.Mapping[str, t.Any], here: Run) -> bool:
     return bool(sound and holder["space"] == here["space"] and start_of(holder["process"]) != holder["start"])
 
 
+def another(holder: t.Mapping[str, t.Any], here: Run) -> bool:
+    """Whether a lock is held, by another run than this one, that has not ended for certain."""
+    return bool(holder) and holder.get("id") != here["id"] and not ended(holder, here)
+
+
 def refusal(host: str, directory: str, holder: t.Mapping[str, t.Any]) -> str:
     """The error for a deployment that another run is changing."""
     name, run = os.path.basename(directory.rstrip("/")), str(holder["id"])
@@ -77,3 +83,15 @@ def refusal(host: str, directory: str, holder: t.Mapping[str, t.Any]) -> str:
         f"(run {run}). Two runs at once would leave services of both; nothing was changed here. Fix: wait until that run has ended. "
         f"If it has ended for certain, run again with -e inference_break_lock={shlex.quote(run)}"
     )
+
+
+def refusals(printed: t.Mapping[str, str], directory: str, here: Run, broken: str = "") -> list[str]:
+    """The refusal of a deployment that another run changes, by what hosts printed in playbooks/shared/places.yml; empty if none does.
+
+    Before anything is compared: the lock itself is taken later. ``broken`` is the id of a run whose lock is taken over.
+    """
+    for host, text in sorted(printed.items()):
+        holder = lock_holder(text)
+        if another(holder, here) and holder["id"] != broken:
+            return [refusal(host, directory, holder)]
+    return []

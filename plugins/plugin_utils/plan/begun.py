@@ -10,23 +10,32 @@ import typing as t
 
 from .placement_kept import read_text, record_hosts
 
-MARK = "\nbegun: "  # what playbooks/shared/places.yml prints between the two files
+MARK, LOCK = "\nbegun: ", "\nlocked: "  # what playbooks/shared/places.yml prints between the files, in this order
 MOST_NAME, MOST_HOSTS = 253, 10000
 
 
 def placement_text(text: str) -> str:
     """The part of a host's answer that is its placement."""
-    return f"\n{text}".partition(MARK)[0].strip("\n")
+    return f"\n{text}".partition(LOCK)[0].partition(MARK)[0].strip("\n")
 
 
 def begun_hosts(text: str) -> list[str]:
     """The hosts that a host knows of killed runs; empty if the file is missing or not one that this collection writes."""
     try:
-        found = json.loads(f"\n{text}".partition(MARK)[2])["hosts"]
+        found = json.loads(f"\n{text}".partition(LOCK)[0].partition(MARK)[2])["hosts"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return []
     names = found if isinstance(found, list) and len(found) <= MOST_HOSTS else []
     return [name for name in names if isinstance(name, str) and 0 < len(name) <= MOST_NAME and name.isprintable()]
+
+
+def lock_holder(text: str) -> dict[str, t.Any]:
+    """The record of the run that holds the deployment's lock on a host, with its ``id``; empty if none does, or the file says nothing."""
+    try:
+        found = json.loads(f"\n{text}".partition(LOCK)[2])
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("id"), str) and found["id"] else {}
 
 
 def known_hosts(files: t.Iterable[str]) -> set[str]:

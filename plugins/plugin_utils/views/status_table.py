@@ -57,7 +57,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         "services": services,
         "hosts": hosts,
         "findings": findings,
-        "notices": _unverified(results, hosts) + _unknown_versions(services),
+        "notices": _running(results) + _unverified(results, hosts) + _unknown_versions(services),
         "advisories": _advisories(services, results, planned),
     }
 
@@ -149,6 +149,21 @@ def _differing(hosts: t.Mapping[str, t.Any]) -> list[str]:
     if len(digests) < 2:
         return []
     return ["The hosts were deployed from different plans. Fix: run ascend.inference.deploy without --limit"]
+
+
+def _running(results: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
+    """A notice of each run that changes the deployment now; the results have no other locks."""
+    holders: dict[tuple[str, ...], list[str]] = {}
+    for host in sorted(results):
+        holder = results[host].get("locked") or {}
+        if holder:
+            key = tuple(in_one_line(str(holder.get(name))) for name in ("owner", "controller", "since", "id"))
+            holders.setdefault(key, []).append(host)
+    return [
+        f"{owner} on {controller} changes this deployment since {since} (run {run}), on {', '.join(hosts)}: what is found here may pass. Fix: wait until "
+        "that run has ended, then run status again"
+        for (owner, controller, since, run), hosts in holders.items()
+    ]
 
 
 def _unverified(results: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Mapping[str, Report]) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import types
+from unittest.mock import Mock
 
 import pytest
 from ansible.errors import AnsibleError
@@ -180,7 +181,7 @@ def test_a_refused_inventory_names_its_deployment_where_that_is_enough(act, erro
 
 
 def test_ansible_does_not_print_the_lines_of_our_task_after_a_refusal(act):
-    act.refuse = lambda: (_ for _ in ()).throw(PlanError([FINDING]))
+    act.refuse = Mock(side_effect=PlanError([FINDING]))
     acting = action.ActionModule.__new__(action.ActionModule)
     acting._task = types.SimpleNamespace(args={}, check_mode=False, _ds={"name": "Create the plan"})
     acting.run(task_vars={"inventory_hostname": "localhost", "hostvars": act.hostvars, "groups": GROUPS})

@@ -18,6 +18,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.begun import
     MARK,
     begun_hosts,
     known_hosts,
+    lock_holder,
     placement_text,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import read_text
@@ -112,3 +113,23 @@ def test_a_host_without_a_readable_record_still_names_those_of_killed_runs():
     assert known_hosts([killed]) == {"n7", "n8"}
     assert known_hosts(["{" + killed, json.dumps(RECORD)]) == {"n1", "n2", "n7", "n8"}
     assert known_hosts([json.dumps(RECORD) + killed]) == {"n1", "n2", "n7", "n8"}
+
+
+@pytest.mark.parametrize("placed", [False, True])
+def test_the_run_that_holds_the_lock_is_read_with_the_places(base, placed):
+    """So that the next one is refused at once, and not after the check."""
+    begin(base, hosts=["n1", "n3"])
+    if placed:
+        (base / "placement.json").write_text(json.dumps(RECORD) + "\n")
+    text = answer(base)
+    assert lock_holder(text) == RUN and begun_hosts(text) == ["n1", "n3"]
+    assert (read_text(placement_text(text))[0] == RECORD) == placed
+    deployment_lock.release(str(base), RUN["id"])
+    assert lock_holder(answer(base)) == {} and begun_hosts(answer(base)) == ["n1", "n3"]
+
+
+@pytest.mark.parametrize("lock", ["", "{", "[]", "{}", '{"id": 1}', '{"id": ""}', "[" * 9999])
+def test_a_lock_that_names_no_run_holds_nothing(base, lock):
+    deployment_lock.take(str(base), RUN)
+    (base.parent / ".inference.lock").write_text(lock)
+    assert lock_holder(answer(base)) == {}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -73,3 +74,30 @@ def test_a_record_of_a_host_neither_moves_the_terminal_nor_adds_a_command():
     text = run.refusal("h1", "/opt/x/deployments/sample", record)
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
     assert text.endswith("-e inference_break_lock='r1; reboot'")
+
+
+def locked(**more):
+    return "placement\nlocked: " + json.dumps(
+        {**HERE, "owner": "anna", "controller": "bastion", "since": "2026-11-28", **more}
+    )
+
+
+OTHER = {"id": "r1", "space": "another machine"}
+
+
+@pytest.mark.parametrize(
+    ("printed", "broken", "refused"),
+    [
+        ({"h1": "", "h2": locked(**OTHER)}, "", True),
+        ({"h2": locked(**OTHER)}, "r1", False),  # taken over
+        ({"h1": locked()}, "", False),  # by this run
+        ({"h1": locked(id="r2", start="1")}, "", False),  # by one that has ended for certain
+        ({"h1": "placement\nlocked: {"}, "", False),
+        ({}, "", False),
+    ],
+)
+def test_a_deployment_that_another_run_changes_is_refused_at_once(printed, broken, refused):
+    found = run.refusals(printed, "/opt/x/deployments/sample", HERE, broken)
+    assert len(found) == refused and all(
+        text.startswith("h2: deployment sample is being changed by anna") for text in found
+    )

@@ -176,6 +176,19 @@ def test_an_advisory_is_named_once_with_the_engines_that_have_it(monkeypatch):
     )
 
 
+def test_a_run_that_changes_the_deployment_is_named_with_its_hosts():
+    held = {"id": "r1", "owner": "anna", "controller": "bastion", "since": "2026-11-28T02:00:00Z"}
+    rows = {
+        "n1": result(row(), locked=held),
+        "n2": result(row("decode-1"), locked=held),
+        "n3": result(row("x"), locked={}),
+    }
+    report = status_report("x", rows)
+    (text,) = report["notices"]
+    assert text.startswith("anna on bastion changes this deployment since 2026-11-28T02:00:00Z (run r1), on n1, n2:")
+    assert report["healthy"], "a run is no fault"
+
+
 def test_findings_and_logs_follow_the_table():
     silent = row(answers=False, findings=["does not answer"], log=["boom"])
     report = status_report("x", {"n1": result(silent, findings=["no room"])})

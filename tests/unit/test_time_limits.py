@@ -1,0 +1,57 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host that freezes behind an open connection holds nobody up for ever: the first questions to it, and the lock, have a limit of time."""
+
+from __future__ import annotations
+
+import configparser
+import pathlib
+
+import pytest
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIMITED = {  # the tasks that ask hosts in these files, before anything else does, or after a failure
+    "playbooks/shared/places.yml": 1,
+    "playbooks/shared/ready.yml": 1,
+    "playbooks/shared/status_body.yml": 1,
+    "playbooks/shared/lock.yml": 2,
+    "playbooks/shared/unlock.yml": 1,
+    "playbooks/shared/unlock_failed.yml": 1,
+    "roles/host_check/tasks/main.yml": 1,
+}
+ASKING = (
+    "ansible.builtin.raw",
+    "ascend.inference.service_status",
+    "ascend.inference.deployment_run",
+    "ascend.inference.check_info",
+)
+
+
+def tasks(items):
+    for item in items:
+        yield item
+        for key in ("tasks", "block", "rescue", "always"):
+            yield from tasks(item.get(key) or ())
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_what_asks_a_host_first_ends(name):
+    found = [
+        task for task in tasks(yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))) if set(task) & set(ASKING)
+    ]
+    assert len(found) == LIMITED[name] and all(task.get("timeout") for task in found)
+
+
+def test_the_guide_has_the_settings_of_the_repository():
+    """With ServerAliveInterval ssh ends, and a module that has no limit with it."""
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "ansible.cfg", encoding="utf-8")
+    guide = [
+        line.strip()
+        for line in (ROOT / "docs/docsite/rst/guide_operations.rst").read_text(encoding="utf-8").splitlines()
+    ]
+    lines = [f"{key} = {value}" for section in settings.sections() for key, value in settings[section].items()]
+    assert [line for line in lines if line not in guide] == []
+    assert "ServerAliveInterval=15" in settings["ssh_connection"]["ssh_args"]
