@@ -26,6 +26,7 @@ class Engine:
     npus: bool  # runs on NPUs: needs driver, firmware and CANN, and gets devices. If not, it takes no devices of a host
     images: bool  # there are images with it, for runtimes in containers
     hardware: str  # default of inference_hardware
+    python_option: str = ""  # variable of the role that names another Python of the host for its environment
     release_prefix: str = ""  # names of its releases begin with it; releases of vLLM-Ascend have none
     versions: tuple[str, ...] = ("kernel",)  # columns of an acceptance report that have to be known
     high_limits: bool = True  # locks memory and opens many files: more than a user's limits usually allow

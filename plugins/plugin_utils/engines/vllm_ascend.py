@@ -16,6 +16,7 @@ ENGINE = Engine(
     layers=("torch_npu", "vllm_ascend", "mooncake"),
     npus=True,
     images=True,
+    python_option="torch_npu_python",
     hardware="a3",
     versions=("driver", "firmware", "CANN", "kernel"),
 )

@@ -11,6 +11,7 @@ ENGINE = Engine(
     name="vllm_cpu",
     title="the CPU engine",
     release="cpu-0.32.0",
+    python_option="vllm_cpu_python",
     release_prefix="cpu-",
     roles=("vllm_cpu",),
     layers=("vllm", "mooncake"),

@@ -10,7 +10,14 @@ import typing as t
 from .observed import Record
 
 PARTS = ("host", "npu", "hccn")
-LATER = ("cann_method", "model_repair", "mooncake_method", "torch_npu_python", "vllm_ascend_environment")
+LATER = (
+    "cann_method",
+    "model_repair",
+    "mooncake_method",
+    "torch_npu_python",
+    "vllm_ascend_environment",
+    "vllm_cpu_python",
+)
 REGISTERED = {
     "gather": "host_check_gathered",
     "ping": "host_check_pinged",

