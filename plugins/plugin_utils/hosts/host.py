@@ -68,8 +68,10 @@ def python(case: Observed) -> t.Iterator[Finding]:
 
     pip refuses packages whose python_requires excludes the interpreter.
     """
-    least, end = case.plan.get("release_facts", {}).get("python_range") or ("", "")
-    engine = engine_of(case.plan["engine"])
+    release, engine = case.plan.get("release_facts", {}), engine_of(case.plan["engine"])
+    least, end = release.get("python_range") or ("", "")
+    if not engine.npus and release.get("vllm") != engine.release.removeprefix(engine.release_prefix):
+        return  # the range is that of the default's wheel, and inference_engine_version names another one
     for host, system in _installs(case) if engine.npus else _runs_engines(case):
         found = numbers(str(system.get("python") or ""))[:2]
         wrong = found and (found < numbers(least)[:2] or (end and found >= numbers(end)[:2]))

