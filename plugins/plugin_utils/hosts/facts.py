@@ -60,9 +60,12 @@ def check_facts(plan: Record, results: t.Mapping[str, t.Any]) -> dict[str, dict[
     ``results`` maps a host to what role host_check recorded: ``{gather: <result of check_info>, ping: <result of hccn_ping>,
     runtime: {error}, tcp: {listen, connect, controller: <results of port_probe>}, later: {...}}``, each optional; ``gather``
     may hold results of npu_info and hccn_info as its parts. A failed module becomes ``{error: message}`` of its facts; a connection lost at any task becomes
-    ``unreachable: message``. A host without any record has no facts.
+    ``unreachable: message``. A host without any record has no facts; without a record of any host raises ValueError.
     ``later`` are options of roles that run after the check and provide facts that it would report as missing.
     """
+    if not results:
+        fix = "set host_check_results to what the role registered on all hosts, as playbooks/shared/check_body.yml does"
+        raise ValueError(f"there are no results of hosts, so each of them would count as not reached. Fix: {fix}")
     return {host["name"]: _facts_or_error(results.get(host["name"]) or {}) for host in plan["hosts"]}
 
 

@@ -1402,3 +1402,8 @@ def test_a_cluster_tests_no_connections_of_hosts():
         connections.port_probes({**wanted, "runtime_facts": {**wanted["runtime_facts"], "in_cluster": True}}, facts())
         == {}
     )
+
+
+def test_no_results_are_not_hosts_that_were_not_reached():
+    with pytest.raises(ValueError, match="set host_check_results"):
+        check_facts(plan(), {})
