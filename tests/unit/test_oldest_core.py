@@ -55,11 +55,27 @@ def written(content: t.Any, kept: dict[str, t.Any], texts: list[str]) -> None:
         texts.append(content)
 
 
-def numbers_of_texts(text: str, known: t.Collection[str]) -> list[str]:
-    """Variables of ``known`` that a template orders or calculates with as they are."""
+def tree_of(text: str) -> nodes.Template:
+    """A template as Jinja understands it."""
     environment = jinja2.Environment(autoescape=True)
     environment.filters, environment.tests = AnyName(), AnyName()
-    tree, found = environment.parse(text), []
+    return environment.parse(text)
+
+
+def all_of_them() -> tuple[dict[str, t.Any], dict[str, list[str]]]:
+    """What ``written`` collects of roles and playbooks; the templates by their files."""
+    kept: dict[str, t.Any] = {}
+    texts: dict[str, list[str]] = {}
+    for path in [*ROOT.glob("roles/*/*/*.yml"), *ROOT.glob("roles/*/tasks/*/*.yml"), *ROOT.glob("playbooks/**/*.yml")]:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = texts.setdefault(str(path.relative_to(ROOT)), [])
+        written({"vars": content} if path.parent.name in ("defaults", "vars") else content, kept, found)
+    return kept, texts
+
+
+def numbers_of_texts(text: str, known: t.Collection[str]) -> list[str]:
+    """Variables of ``known`` that a template orders or calculates with as they are."""
+    tree, found = tree_of(text), []
     for node in tree.find_all((nodes.Compare, *ARITHMETIC)):
         if not isinstance(node, nodes.Compare) or node.ops[0].op in ORDER:
             operands = [item.expr if isinstance(item, nodes.Operand) else item for item in node.iter_child_nodes()]
@@ -69,12 +85,7 @@ def numbers_of_texts(text: str, known: t.Collection[str]) -> list[str]:
 
 def test_a_number_of_a_variable_is_made_one_where_it_is_used():
     """Before 2.19 a template gives a text, unless it is a boolean, a list or a mapping: ``number: "{{ 1 }}"`` is not greater than 0."""
-    kept: dict[str, t.Any] = {}
-    texts: dict[str, list[str]] = {}
-    for path in [*ROOT.glob("roles/*/*/*.yml"), *ROOT.glob("roles/*/tasks/*/*.yml"), *ROOT.glob("playbooks/**/*.yml")]:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        found = texts.setdefault(str(path.relative_to(ROOT)), [])
-        written({"vars": content} if path.parent.name in ("defaults", "vars") else content, kept, found)
+    kept, texts = all_of_them()
     assert "__inference_had" in kept and len(kept) > 200
     wrong = {path: names for path in texts for text in texts[path] if (names := numbers_of_texts(text, kept.keys()))}
     assert wrong == {}, "write NAME | int"
@@ -91,6 +102,24 @@ def test_a_number_of_a_variable_is_made_one_where_it_is_used():
 )
 def test_the_search_for_numbers_sees_them(text, found):
     assert numbers_of_texts(text, ["had"]) == found
+
+
+def in_one_case(text: str, known: t.Collection[str]) -> list[str]:
+    """Variables of ``known`` that a template needs in one case only."""
+    cases = [part for node in tree_of(text).find_all(nodes.CondExpr) for part in (node.expr1, node.expr2) if part]
+    named = [node for part in cases for node in [part, *part.find_all(nodes.Name)] if isinstance(node, nodes.Name)]
+    return sorted({node.name for node in named if node.name in known})
+
+
+def test_no_file_is_read_for_a_case_that_does_not_hold():
+    """Before 2.19 all variables of an expression are evaluated first: ``a if b else c`` fails if c reads a file that does not exist."""
+    kept, texts = all_of_them()
+    reads = {name for name, value in kept.items() if "lookup('ansible.builtin.file'" in str(value)}
+    assert reads
+    wrong = {path: names for path in texts for text in texts[path] if (names := in_one_case(text, reads))}
+    assert wrong == {}, "write the lookup into the expression"
+    assert in_one_case("{{ [file] if given else [] }}", ["file"]) == ["file"]
+    assert in_one_case("{{ file == other and lookup('ansible.builtin.file', other) if file else [] }}", ["given"]) == []
 
 
 def included(role: pathlib.Path, template: str) -> list[pathlib.Path]:
