@@ -16,6 +16,8 @@ ANOTHER = (
     ", or run the collection with ansible-core 2.17, which manages hosts with Python 3.7" if OLDEST != "3.7" else ""
 )
 
+# A task's limit of time in ansible-core 2.19 and later, in earlier ones, and ssh with ServerAliveInterval
+FROZEN = r"Timed out after \d+ second|in the expected\s+time frame|Timeout, server .* not responding"
 CAUSES = (
     (
         r"Missing (?:sudo|become|su|doas) password|password is required|Incorrect sudo password|sudo: a (?:terminal|password)",
@@ -53,7 +55,7 @@ CAUSES = (
         "Start the SSH server of the host, or correct ansible_port.",
     ),
     (
-        r"Timed out after \d+ second|in the expected time frame|Timeout, server .* not responding",
+        FROZEN,
         "the host takes connections, and does not answer in time: it may be frozen or overloaded",
         "Look at the console of the host, and restart it if nothing else helps.",
     ),
@@ -80,6 +82,11 @@ def cause(message: str) -> tuple[str, str]:
         if re.search(pattern, message, re.IGNORECASE | re.DOTALL):
             return problem, fix
     return OTHER
+
+
+def hangs(message: str) -> bool:
+    """Whether a host took the connection and did not answer in time."""
+    return re.search(FROZEN, message, re.IGNORECASE | re.DOTALL) is not None
 
 
 def known(message: str) -> bool:

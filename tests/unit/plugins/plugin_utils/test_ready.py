@@ -11,6 +11,8 @@ import subprocess
 
 import pytest
 import yaml
+from ansible_collections.ascend.inference.plugins.filter.lost import lost
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.connection import cause
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import ready
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -89,3 +91,18 @@ def test_hosts_that_do_not_answer_come_first():
     lost = {"n2": "Failed to connect to the host via ssh: ssh: connect to host 10.0.0.2 port 22: Connection refused"}
     (text,) = ready.refusals(plan(), {"n1": "lacks /venv/bin/vllm"}, lost)
     assert text.startswith("n2: nothing listens on the SSH port.") and "Fix: Start the SSH server" in text
+
+
+@pytest.mark.parametrize(
+    ("message", "frozen"),
+    [
+        ("Task failed: Timed out after 60 second(s).", True),
+        ("The ansible.builtin.raw action failed to execute in the expected time frame (60) and was terminated", True),
+        ("Failed to connect to the host via ssh: Timeout, server 10.0.0.2 not responding.", True),
+        ("ssh: connect to host 10.0.0.2 port 22: Connection timed out", False),
+        ("Task failed: Missing sudo password", False),
+    ],
+)
+def test_a_host_that_freezes_is_told_from_others(message, frozen):
+    assert lost({"msg": message, "failed": True}) == {"unreachable": frozen, "msg": message}
+    assert ("may be frozen" in cause(message)[0]) == frozen
