@@ -35,9 +35,10 @@ def deployment():
 
 
 def played(deployment, playbook, **variables):
-    """The output of a run that ended well."""
+    """A run that ended well, and did nothing that a later ansible-core refuses."""
     run = deployment.play(playbook, **variables)
     assert run.code == 0, run.output[-6000:]
+    assert "DEPRECATION WARNING" not in run.output, run.output[:2000]
     return run
 
 

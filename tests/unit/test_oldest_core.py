@@ -122,6 +122,38 @@ def test_no_file_is_read_for_a_case_that_does_not_hold():
     assert in_one_case("{{ file == other and lookup('ansible.builtin.file', other) if file else [] }}", ["given"]) == []
 
 
+OF_OTHERS = ("content", "stdout")  # keys of results whose text a file or a program of the host decides
+PASSES = ("first", "last", "default", "trim")  # filters that give what they get
+
+
+def text_of_others(template: str) -> bool:
+    """Whether a template is nothing but a text of ``OF_OTHERS``, which may be JSON."""
+    (output,) = tree_of(template).find_all(nodes.Output)
+    found = [node for node in output.nodes if not (isinstance(node, nodes.TemplateData) and not node.data.strip())]
+    node = found[0] if len(found) == 1 else None
+    while isinstance(node, nodes.Filter) and node.name in PASSES and node.node:
+        node = node.node
+    if isinstance(node, nodes.Filter) and node.name == "map":
+        return any(
+            str(option.value.as_const()).split(".")[-1] in OF_OTHERS
+            for option in node.kwargs
+            if option.key == "attribute"
+        )
+    return isinstance(node, nodes.Getattr) and node.attr in OF_OTHERS
+
+
+def test_no_text_of_a_file_is_kept_in_a_variable():
+    """Before 2.19 a variable whose text is JSON is the value that it says: a filter for the text of a plan finds no plan."""
+    kept, _texts = all_of_them()
+    whole = {name: value for name, value in kept.items() if str(value).strip().startswith("{{")}
+    assert len(whole) > 200
+    assert [name for name, value in whole.items() if text_of_others(str(value))] == [], "write it where it is used"
+    assert text_of_others("{{ x.content }}") and text_of_others(
+        "{{ y | map(attribute='x.content') | first | default('') }}\n"
+    )
+    assert not text_of_others("{{ x.content | from_json }}")
+
+
 def included(role: pathlib.Path, template: str) -> list[pathlib.Path]:
     """Task files that a template can name: the texts in it, or else whatever stands there."""
     names = re.findall(r"'(\w+)(?:\.yml)?'", template)
