@@ -19,6 +19,7 @@ prefill-7 FOR prefill-0`` for one in which that engine has this name and the uni
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -29,13 +30,11 @@ import typing as t
 
 import jinja2
 from ansible import constants, context
-from ansible._internal import _task as task_context
 from ansible.cli import CLI
 from ansible.errors import AnsibleError
 from ansible.executor import task_executor
 from ansible.executor.playbook_executor import PlaybookExecutor
 from ansible.executor.process import worker
-from ansible.executor.task_result import _RawTaskResult
 from ansible.inventory.manager import InventoryManager
 from ansible.module_utils.common.collections import ImmutableDict
 from ansible.parsing.dataloader import DataLoader
@@ -44,10 +43,17 @@ from ansible.playbook.role import Role
 from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import Jinja2Loader, init_plugin_loader
-from ansible.template import Templar, trust_as_template
+from ansible.template import Templar
 from ansible.utils.display import Display
 from ansible.utils.vars import load_options_vars
 from ansible.vars.manager import VariableManager
+
+try:
+    from ansible._internal import _task as task_context
+    from ansible.executor.task_result import _RawTaskResult
+    from ansible.template import trust_as_template
+except ImportError:  # before 2.19, which records the parts of conditions and is what the texts are made with
+    task_context = None  # type: ignore[assignment]
 
 Record = dict[str, t.Any]
 loader = DataLoader()  # one for all cases: it keeps the files that it has read
@@ -182,21 +188,26 @@ def start(self: t.Any) -> None:
     task._parent = self._task._parent
     made.clear()
     judged.clear()
-    with task_context.TaskContext(task):  # pylint: disable=missing-kwoa  # of ansible-core 2.19; newer ones have other arguments
-        result = task_executor.TaskExecutor(
-            self._host,
-            task,
-            self._task_vars,
-            self._play_context,
-            self._loader,
-            self._shared_loader_obj,
-            self._final_q,
-            self._variable_manager,
-        ).run()
-    note(task, self._host.name, result)
-    self._final_q.send_task_result(
-        _RawTaskResult(host=self._host, task=self._task, return_data=result, task_fields=task.dump_attrs())
+    executor = task_executor.TaskExecutor(
+        self._host,
+        task,
+        self._task_vars,
+        self._play_context,
+        *([] if task_context else [None]),  # standard input
+        self._loader,
+        self._shared_loader_obj,
+        self._final_q,
+        self._variable_manager,
     )
+    # Those after 2.19 have other arguments.
+    with task_context.TaskContext(task) if task_context else contextlib.nullcontext():  # pylint: disable=missing-kwoa
+        result = executor.run()
+    note(task, self._host.name, result)
+    if task_context:
+        sent = _RawTaskResult(host=self._host, task=self._task, return_data=result, task_fields=task.dump_attrs())
+        self._final_q.send_task_result(sent)
+    else:
+        self._final_q.send_task_result(self._host.name, self._task._uuid, result, task_fields=task.dump_attrs())
 
 
 def note(task: t.Any, host: str, result: Record) -> None:
@@ -375,8 +386,9 @@ original_compile = jinja2.Environment.compile
 jinja2.Environment.compile = compiled
 original_handler = task_executor.TaskExecutor._get_action_handler_with_module_context
 task_executor.TaskExecutor._get_action_handler_with_module_context = handler
-original_resolve = Task._resolve_conditional
-Task._resolve_conditional = resolve
+if task_context:
+    original_resolve = Task._resolve_conditional
+    Task._resolve_conditional = resolve
 ActionBase._execute_module = execute_module
 original_batches = PlaybookExecutor._get_serialized_batches
 PlaybookExecutor._get_serialized_batches = batches
