@@ -42,6 +42,7 @@ from .rules.base import Case, judge
 from .rules.security import exposure
 from .service import Service, digest
 from .store_hosts import store_hosts
+from .written import as_written
 
 ROOM = 100_000  # maximum number of devices of a deployment that is checked as if it fitted on its hosts
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
@@ -95,6 +96,7 @@ def _launch_plan(
         paths = {finding.path for finding in unreadable}
         raise refused([*unreadable, *(finding for finding in certain if finding.path not in paths)])
     context, services, findings, case = _judged(description, hosts, deployed)
+    findings = as_written(findings, variables, inventory)
     if any(finding.severity == "error" for finding in findings):
         raise refused(findings)
     plan = _plan(context, services, findings, exposure(case) if case else [])

@@ -443,7 +443,8 @@ def multi_order(case: Case) -> t.Iterator[Finding]:
         if names and stores and stores[0] == 0 and len(names) > 1:
             own = view.user_value(KV) is not None or "kv_connector_extra_config" in view.instance.pool.kv
             path = view.kv_path("kv_connector_extra_config", "connectors") if own else view.transfer_path
-            yield Finding.at(path, ", ".join(names), f"{names[0]} is listed before {names[1]}")
+            first, second = (f"{name} ({word})" if (word := kv.word_of(name)) else name for name in names[:2])
+            yield Finding.at(path, ", ".join(names), f"{first} is listed before {second}")
 
 
 @RULES.rule(

@@ -197,6 +197,14 @@ def test_the_value_of_a_finding_is_the_one_that_is_written_there():
     assert [(item["path"], item["value"]) for item in found] == [("inference_pools.prefill.kv_transfer", "none")]
 
 
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda item: f"{item.rule}-{item.family}-{item.path}")
+def test_the_value_that_is_shown_was_written_there(mistake):
+    for item in judged(mistake.family, mistake.changes):
+        value = mistake.changes.get(item["path"])
+        if item["value"] not in ("", "(hidden)") and isinstance(value, (str, int, float)):
+            assert item["value"].lower() in (str(value)[:120].lower(), repr(value).lower()), item
+
+
 def test_several_settings_are_and_one_is():
     changes = {"inference_router.certificate": "/x.pem", "inference_router.certificate_key": "/y.pem"}
     problems = [item["problem"] for item in judged("p2p", changes)]
