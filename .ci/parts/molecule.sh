@@ -25,7 +25,10 @@ if [ $# -eq 0 ]; then
 fi
 for name in "$@"; do
     say "molecule ${MOLECULE_COMMAND:-test} --scenario-name $name"
-    if [ -n "${LONG:-}" ]; then export MOLECULE_STEPS="[destroy, $(long_steps_of "$name"), destroy]"; fi
+    if [ -n "${LONG:-}" ]; then
+        MOLECULE_STEPS="[destroy, $(long_steps_of "$name"), destroy]"
+        export MOLECULE_STEPS
+    fi
     molecule "${MOLECULE_COMMAND:-test}" --scenario-name "$name"
 done
 say "done"
