@@ -76,8 +76,8 @@ def finding_lines(findings: t.Iterable[Finding], severity: bool = False) -> list
 
 
 def _reasons(finding: Finding) -> list[str]:
-    if finding.severity == "accepted" and finding.fix.startswith(REASON):
-        return [f"   {finding.fix}"]
+    if finding.severity == "accepted":
+        return [f"   {finding.fix}"] if finding.fix.startswith(REASON) else []
     labelled = (("Why", finding.why), ("Fix", finding.fix))
     return [f"   {label}: {text}" for label, text in labelled if text]
 

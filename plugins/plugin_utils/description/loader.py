@@ -101,10 +101,12 @@ class Reader:
         fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
         if raw is None:
             raw = {}
-        if not isinstance(raw, t.Mapping):
-            self.add(
-                path, raw, _expected("a mapping", raw), f"Write KEY: VALUE. Known keys: {', '.join(sorted(fields))}."
-            )
+        readable = isinstance(raw, t.Mapping)
+        if not readable:
+            first = next(iter(fields))
+            example = f", such as {first}: {raw}" if isinstance(raw, str) and _required(fields[first]) else ""
+            fix = f"Write KEY: VALUE{example}. Known keys: {', '.join(sorted(fields))}."
+            self.add(path, raw, _expected("a mapping", raw), fix)
             raw = {}
         for key in raw:
             if key not in fields:
@@ -116,8 +118,10 @@ class Reader:
         for name, field in fields.items():
             if name in raw and raw[name] is not None:
                 values[name] = self.value(hints[name], raw[name], f"{path}.{name}", field)
-            elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-                self.add(f"{path}.{name}", None, "this variable is required but not set", "Set it.", "VARIABLE-MISSING")
+            elif _required(field):
+                if readable:  # else it is told already that all of the mapping is another value
+                    problem, fix = "this variable is required but not set", f"Set it: {field.metadata.get('doc', '')}"
+                    self.add(f"{path}.{name}", None, problem, fix, "VARIABLE-MISSING")
                 values[name] = self.substitute(hints[name])
         return cls(**values)
 
@@ -244,6 +248,10 @@ class Reader:
             usual = field.default if isinstance(field.default, str) else ""
             return "substitute" if self.other else usual
         return text
+
+
+def _required(field: dataclasses.Field[t.Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _expected(what: str, raw: t.Any) -> str:

@@ -265,3 +265,15 @@ def test_a_choice_is_told_what_to_choose_from():
 def test_ids_that_no_device_has_or_that_stand_twice_are_the_only_finding(devices):
     (found,) = judged("p2p", {"node2.inference_devices": devices})
     assert (found["id"], found["path"]) == ("VARIABLE-RANGE", "node2.inference_devices")
+
+
+def test_a_text_in_place_of_a_mapping_is_one_finding_with_an_example():
+    (found,) = judged("p2p", {"inference_model": "/models/x"})
+    assert (found["id"], found["path"]) == ("VARIABLE-TYPE", "inference_model")
+    assert found["fix"].startswith("Write KEY: VALUE, such as path: /models/x. ")
+
+
+def test_a_missing_variable_is_told_what_it_is():
+    (found,) = judged("p2p", {"inference_model": {"name": "x"}})
+    assert (found["id"], found["path"]) == ("VARIABLE-MISSING", "inference_model.path")
+    assert found["fix"] == "Set it: Directory of the model on every host with an engine."
