@@ -13,19 +13,18 @@ import signal
 import time
 
 import pytest
-from ansible_collections.ascend.inference.tests.integration.test_serving_change import (  # noqa: F401 # a fixture
-    URL,
-    nothing_lost,
-    service,
-)
+from ansible_collections.ascend.inference.tests.integration import test_serving_change
+from ansible_collections.ascend.inference.tests.integration.test_serving_change import URL, nothing_lost
 from ansible_collections.ascend.inference.tests.simulator import load
+
+service = test_serving_change.service  # a fixture
 
 OLD, NEW = ({"inference_secrets": {"api_key": f"{name}-word-of-keys"}} for name in ("former", "other"))
 EIGHT = {"inference_args": {"max-num-seqs": 8}}
 KEYS = "the keys between the router and the engines change"
 
 
-def crash(service, name):  # noqa: F811
+def crash(service, name):
     """Kill a process, and wait until supervisord has started another one, which answers."""
     before = service.starts()[name]
     os.kill(before, signal.SIGKILL)
@@ -36,7 +35,7 @@ def crash(service, name):  # noqa: F811
         time.sleep(0.2)
 
 
-def recorded(service):  # noqa: F811
+def recorded(service):
     """The digests of secrets with which engines and router started; those of removed ones are left behind."""
     folder = service.root / "deployments/inference/run"
     texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.digest")}
@@ -48,7 +47,7 @@ def recorded(service):  # noqa: F811
     "playbook",
     ["deploy", pytest.param("rollback", marks=pytest.mark.long), pytest.param("site", marks=pytest.mark.long)],
 )
-def test_another_key_is_no_trap(service, playbook):  # noqa: F811
+def test_another_key_is_no_trap(service, playbook):
     service.play("site", **OLD)
     after = {"inference_pools": service.pools(2, 3), **EIGHT}
     with load.Load(URL, "tiny", clients=2) as requests:

@@ -135,7 +135,7 @@ def text_of_others(template: str) -> bool:
         node = node.node
     if isinstance(node, nodes.Filter) and node.name == "map":
         return any(
-            str(option.value.as_const()).split(".")[-1] in OF_OTHERS
+            str(option.value.as_const()).rsplit(".", maxsplit=1)[-1] in OF_OTHERS
             for option in node.kwargs
             if option.key == "attribute"
         )

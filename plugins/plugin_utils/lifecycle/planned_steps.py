@@ -24,7 +24,7 @@ def keys_of(runs: t.Iterable[t.Mapping[str, t.Any]]) -> Keys:
 
 
 def change(
-    plan: Plan, deployed: Plan, runs: t.Mapping[str, Pending] | None = None, keys: Keys = NO_KEYS
+    plan: Plan, deployed: Plan, runs: t.Mapping[str, Pending] | None = None, keys: Keys | None = None
 ) -> dict[str, t.Any]:
     """The steps from one plan to another, and ``new``, ``rest``, ``gone``: names of services.
 
@@ -32,6 +32,7 @@ def change(
     ``rest`` restart at once; ``gone`` includes those that move, with their old host. ``deployed`` is the whole deployed plan. ``keys``: see
     `keys_of`.
     """
+    keys = keys or NO_KEYS
     before = {service["name"]: service for service in deployed["services"]}
     planned = {service["name"]: service for service in plan["services"]}
     new = [name for name in planned if name not in before or before[name]["host"] != planned[name]["host"]]
@@ -50,7 +51,7 @@ def change(
     return {**decided, "new": new, "rest": rest, "gone": gone}
 
 
-def planned_steps(plan: Plan, deployed: Plan, keys: Keys = NO_KEYS) -> list[str]:
+def planned_steps(plan: Plan, deployed: Plan, keys: Keys | None = None) -> list[str]:
     """What deploy would do, as numbered lines, if all services of the deployed plan run; empty without changes or in a cluster.
 
     A change that needs a pause says why. ``deployed`` is the whole deployed plan; ``keys``: see `keys_of`.

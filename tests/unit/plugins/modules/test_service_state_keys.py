@@ -9,7 +9,10 @@ import json
 
 import pytest
 
-from .test_service_state import RUNS, TARGET, call, host  # noqa: F401 # fixtures
+from . import test_service_state
+from .test_service_state import RUNS, TARGET
+
+call, host = test_service_state.call, test_service_state.host  # fixtures
 
 NAME = "demo-a.service"
 
@@ -25,7 +28,7 @@ NAME = "demo-a.service"
         ("1 k1", {}, [], [], []),
     ],
 )
-def test_what_a_process_started_with_decides(host, call, ran, planned, outdated, keyed, rekeyed):  # noqa: F811
+def test_what_a_process_started_with_decides(host, call, ran, planned, outdated, keyed, rekeyed):
     unit = host.unit(NAME, ran=ran)
     host.say({NAME: RUNS, TARGET: RUNS})
     found = call("present", unit, secrets=planned)
@@ -33,13 +36,13 @@ def test_what_a_process_started_with_decides(host, call, ran, planned, outdated,
     assert call("started", unit, secrets=planned)["restarted"] == outdated
 
 
-def test_one_that_does_not_run_has_no_keys(host, call):  # noqa: F811
+def test_one_that_does_not_run_has_no_keys(host, call):
     unit = host.unit(NAME, ran="1 k1")
     found = call("present", unit, secrets={NAME: "k2"})
     assert (found["down"], found["keyed"], found["rekeyed"]) == ([NAME], [], [])
 
 
-def test_digests_of_secrets_are_not_shown(host, call):  # noqa: F811
+def test_digests_of_secrets_are_not_shown(host, call):
     unit = host.unit(NAME, ran="1 a1b2c3d4e5")
     host.say({NAME: RUNS, TARGET: RUNS})
     for state in ("present", "started"):
