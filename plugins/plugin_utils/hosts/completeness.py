@@ -17,7 +17,7 @@ RULES = Rules()
 TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host": "host_info", "gather": "check_info"}
 TOOLS.update(tcp="port_probe", controller="port_probe of the controller")
 HOST_PARTS = ("listening", "own_processes", "interfaces", "memory", "limits", "clock", "disks", "system", "access")
-NEEDED = {"roce": ("link", "tls_enabled"), "hccs": ("vnic",)}
+NEEDED = {"roce": ("link", "tls_enabled"), "hccs": ("vnic",), "host": ()}
 FILLED = ("disks", "models")  # lists that are empty only if nothing was gathered
 HOST_VALUES = (
     ("clock", "synchronised"),
@@ -29,7 +29,7 @@ HOST_VALUES = (
 )
 LINK_DETAILS = ("optical", "stats", "link_stat", "mtu", "speed", "fec")
 MEASURES = {"hbm_used_mib": "HBM", "temperature_celsius": "temperature", "ecc": "memory errors", "board": "firmware"}
-INFORMATION = {"roce": ("net_health",), "hccs": ("tls_enabled",)}
+INFORMATION = {"roce": ("net_health",), "hccs": ("tls_enabled",), "host": ()}
 
 
 @RULES.rule(

@@ -23,8 +23,8 @@ RULES = Rules()
 FAILURES = "knowledge_failures, host, driver and network:"
 # Queries whose failure is an error, and those whose failure is a warning, as is that of one that other devices answer; all others are
 # remarks.
-DECISIVE = {"roce": ("link", "ip", "tls"), "hccs": ("vnic",)}
-HELPFUL = {"roce": ("net_health", "gateway", "netdetect"), "hccs": ("tls",)}
+DECISIVE = {"roce": ("link", "ip", "tls"), "hccs": ("vnic",), "host": ("ip",)}
+HELPFUL = {"roce": ("net_health", "gateway", "netdetect"), "hccs": ("tls",), "host": ()}
 OPTIONAL = ("fec",)  # not every product and driver has these queries
 REMARK = "remark"
 

@@ -161,8 +161,25 @@ def place(host: Record, device: int | None = None) -> str:
 
 
 def plane(plan: Record, host: Record) -> str:
-    """The plane that carries KV between hosts: ``hccs`` inside a super pod of A3, unless the plan uses RoCE."""
-    return "hccs" if host["hardware"] == "a3" and plan.get("link") != "roce" else "roce"
+    """The plane that carries KV: ``hccs`` inside a super pod of A3, unless the plan uses RoCE; ``host`` inside an A2 server.
+
+    HCCS joins the NPUs of one A2 server, so engines of one server need no RoCE ports (vllm-ascend #14506), unless HCCL or the store is told to
+    use them there as well.
+    """
+    if host["hardware"] == "a3" and plan.get("link") != "roce":
+        return "hccs"
+    return "host" if host["hardware"] == "a2" and plan.get("link") != "roce" and _alone(plan) else "roce"
+
+
+def _alone(plan: Record) -> bool:
+    """Whether all engines are on one host, and none uses RoCE inside of it."""
+    first = ""
+    for service in plan["services"]:
+        if service["devices"]:
+            first = first or str(service["host"])
+            if service["host"] != first or str((service.get("env") or {}).get("HCCL_INTRA_ROCE_ENABLE", "0")) == "1":
+                return False
+    return bool(first)
 
 
 def fabric_address(record: Record, on: str) -> str:
