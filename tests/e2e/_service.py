@@ -65,7 +65,7 @@ class Deployment:
         begin = time.monotonic()
         with tempfile.NamedTemporaryFile("r", prefix="modules") as started:
             environment.update(
-                ANSIBLE_CALLBACK_PLUGINS=str(REPOSITORY / "tests" / "bench"),
+                ANSIBLE_CALLBACK_PLUGINS=str(REPOSITORY / "tests" / "callbacks"),
                 ANSIBLE_CALLBACKS_ENABLED="count_modules",
                 COUNT_MODULES=started.name,
             )
