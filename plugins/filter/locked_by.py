@@ -15,7 +15,7 @@ from ..plugin_utils.lifecycle.run import refusals, this_run
 
 def locked_by(hostvars: t.Any, hosts: t.Iterable[str], directory: t.Any, broken: t.Any = "") -> list[str]:
     """Adapter: ``hostvars`` on the left; what hosts printed in playbooks/shared/places.yml. ``broken``: id of a run whose lock is taken over."""
-    found = {str(host): plain(hostvars[host].get("__inference_placement")) or {} for host in hosts}
+    found = {str(host): plain(hostvars[host].get("__inference_placement")) or {} for host in hosts if host in hostvars}
     printed = {host: str(result.get("stdout", "")) for host, result in found.items()}
     return refusals(printed, str(directory), this_run(constants.DEFAULT_LOCAL_TMP), str(broken))
 

@@ -20,7 +20,7 @@ def needed_paths(plan: t.Any, host: t.Any, kinds: t.Any, names: t.Any = ()) -> l
 
 def unready(plan: t.Any, hostvars: t.Any, hosts: t.Iterable[str]) -> list[str]:
     """Adapter: the whole plan on the left; each host's result of playbooks/shared/ready.yml is in ``hostvars``."""
-    asked = {host: [plain(hostvars[host].get(key)) or {} for key in ANSWERS] for host in hosts}
+    asked = {host: [plain(hostvars[host].get(key)) or {} for key in ANSWERS] for host in hosts if host in hostvars}
     lost = {host: str(found["msg"]) for host, results in asked.items() for found in results if found.get("unreachable")}
     return ready.refusals(plain(plan), {host: str(found[-1].get("stdout", "")) for host, found in asked.items()}, lost)
 

@@ -17,7 +17,9 @@ ANOTHER = (
 )
 
 # A task's limit of time in ansible-core 2.19 and later, in earlier ones, and ssh with ServerAliveInterval
-FROZEN = r"Timed out after \d+ second|in the expected\s+time frame|Timeout, server .* not responding"
+FROZEN = (
+    r"Timed out after \d+ second|in the expected\s+time frame|Timeout, server .* not responding|during banner exchange"
+)
 CAUSES = (
     (
         r"Missing (?:sudo|become|su|doas) password|password is required|Incorrect sudo password|sudo: a (?:terminal|password)",

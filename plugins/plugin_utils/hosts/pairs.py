@@ -145,4 +145,6 @@ def _addresses(case: Observed, host: Record) -> dict[int, dict[str, t.Any]]:
 
 def fabric_plane(plan: Record, host: str) -> str:
     """The plane on which a host pings: ``hccs`` or ``roce``, also where KV stays inside one host."""
-    return "hccs" if plane(plan, next(record for record in plan["hosts"] if record["name"] == host)) == "hccs" else "roce"
+    return (
+        "hccs" if plane(plan, next(record for record in plan["hosts"] if record["name"] == host)) == "hccs" else "roce"
+    )
