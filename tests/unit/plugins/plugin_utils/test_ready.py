@@ -99,6 +99,7 @@ def test_hosts_that_do_not_answer_come_first():
         ("Task failed: Timed out after 60 second(s).", True),
         ("The ansible.builtin.raw action failed to execute in the expected time frame (60) and was terminated", True),
         ("Failed to connect to the host via ssh: Timeout, server 10.0.0.2 not responding.", True),
+        ("Failed to connect to the host via ssh: Connection timed out during banner exchange", True),
         ("ssh: connect to host 10.0.0.2 port 22: Connection timed out", False),
         ("Task failed: Missing sudo password", False),
     ],
