@@ -139,6 +139,7 @@ def test_other_options_are_not_written_into_lines():
     safe = (
         "service_secrets[secret] | string | quote",
         "__service_engine_key: ",
+        "__service_secret_digests: ",  # hexadecimal digits
         "service_installed.account",
         "(service_installed if __service_account_known",
         "{'half': service_round.half}",  # an option of a module
@@ -165,7 +166,11 @@ def test_secrets_stay_one_value_of_the_shell(tmp_path, value):
     environment.filters["quote"] = shlex.quote
     template = environment.from_string((ROLE / "templates/secrets.sh.j2").read_text())
     (tmp_path / "secrets.sh").write_bytes(
-        template.render(item={"secret_env": {"KEY": "k"}}, service_secrets={"k": value}).encode()
+        template.render(
+            item={"name": "a", "secret_env": {"KEY": "k"}},
+            service_secrets={"k": value},
+            __service_secret_digests={"a": "0f"},
+        ).encode()
     )
     script = '. "$1"; printf "%s|%s" "$KEY" "${PLANTED:-}"'
     done = subprocess.run(["sh", "-c", script, "sh", str(tmp_path / "secrets.sh")], capture_output=True, check=True)

@@ -126,18 +126,16 @@ same(
     "the proxies pass one model name to prefill and decode",
 )
 def names(case: Case) -> t.Iterator[Finding]:
-    """Engines serve the model under different names.
+    """Engines do not serve the model under the name that requests have.
 
-    The proxy passes the client's model name to all engines; an engine with another name answers 404.
+    The proxy passes the client's model name to all engines, and the verification asks for it; an engine with another name answers 404.
     """
-    first = case.engine_views[0] if case.engine_views else None
-    served = set(first.table.get("served-model-name", ())) if first else set()
-    for view in case.engine_views[1:]:
+    name = case.context.served_name
+    for view in case.engine_views:
         own = view.table.get("served-model-name", ())
-        if first and view.kind != "encode" and not served & set(own):
-            source = view if view.user_value("served-model-name") else first
-            problem = f"{view.kind} serves {' '.join(own)}, {first.kind} serves {' '.join(sorted(served))}"
-            yield Finding.at(source.path("served-model-name"), " ".join(own), problem)
+        if own and view.kind != "encode" and name not in own:
+            problem = f"{view.kind} serves {' '.join(own)}, and the model's name is {name}"
+            yield Finding.at(view.path("served-model-name"), " ".join(own), problem)
 
 
 @RULES.rule(

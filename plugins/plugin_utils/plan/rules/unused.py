@@ -38,6 +38,10 @@ def frontend(case: Case) -> t.Iterator[Finding]:
             if name not in ("frontend_paths", "frontend_answer_timeout", "frontend_client_timeout")
         ]
     given = [name for name in names if getattr(router, name) != getattr(usual, name)]
+    if "client_keys" in case.context.description.secrets:
+        yield Finding.at(
+            "inference_secrets.client_keys", "", "client_keys are set without a frontend, which alone asks for them"
+        )
     if given:
         verb = "is" if len(given) == 1 else "are"
         yield Finding.at(f"inference_router.{given[0]}", "", f"{', '.join(given)} {verb} set without a frontend")

@@ -54,16 +54,22 @@ def manifests(case: Case) -> t.Iterator[Finding]:
 
 @rule(
     "K8S-NODE-PORT",
-    "Choose a port from 30000 to 32767, or 0 for one that the cluster chooses. Accept this rule if the cluster has another range.",
+    "Set service_type: NodePort, and a port from 30000 to 32767, or 0 for one that the cluster chooses. Accept this rule if the cluster has another range.",
     "kube-apiserver --service-node-port-range",
 )
 def node_port(case: Case) -> t.Iterator[Finding]:
-    """The Service's port on the nodes is outside of the range of a cluster.
+    """The Service's port on the nodes is outside of the range of a cluster, or its type has none.
 
     The API server refuses the Service, so clients reach no router.
     """
     router = case.context.description.kubernetes.router
-    if router.service_type != "ClusterIP" and router.node_port and not 30000 <= router.node_port <= 32767:
+    if router.service_type == "ClusterIP" and router.node_port:
+        yield Finding.at(
+            "inference_kubernetes.router.node_port",
+            router.node_port,
+            "a Service of the type ClusterIP has no port on nodes",
+        )
+    elif router.node_port and not 30000 <= router.node_port <= 32767:
         problem = f"port {router.node_port} is not one of a Service on nodes"
         yield Finding.at("inference_kubernetes.router.node_port", router.node_port, problem)
 

@@ -77,9 +77,11 @@ def test_hosts_print_what_is_not_there(tmp_path):
     paths = [str(tmp_path / name) for name in ("there", "broken", "a b/c", "closed/run.sh")] + ["/none"]
     argv = ["/bin/sh", "-c", play["vars"]["__inference_look_for"], "sh", *paths]
     who = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        if who and folder != pathlib.Path("/tmp"):  # noqa: S108 - pytest's folders are closed for others
-            folder.chmod(0o755)
+    for folder in (tmp_path, *tmp_path.parents):
+        if (
+            who and folder.stat().st_uid == os.geteuid() and len(folder.parts) > 2
+        ):  # pytest's folders are closed for others
+            folder.chmod(folder.stat().st_mode | 0o055)
     closed.chmod(0)
     found = subprocess.run(argv, capture_output=True, text=True, check=True, **who).stdout
     closed.chmod(0o755)

@@ -499,6 +499,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("API-HOST", "p2p", {f"{P}.args.host": "10.1.0.1"}),
     # the model and its serving
     M("NAME-DIFFERS", "p2p", {f"{D}.args.served-model-name": "qwen-decode"}),
+    M("NAME-DIFFERS", "p2p", {"inference_args.served-model-name": "other"}),
     W("MAX-MODEL-LEN", "p2p", {f"{D}.args.max-model-len": 8192}),
     W("MAX-MODEL-LEN", "p2p", {f"{P}.args.max-model-len": 65536}),
     M("BLOCK-SIZE", "p2p-0.18", {f"{P}.args.block-size": 64}),
@@ -936,6 +937,7 @@ MISTAKES: tuple[Mistake, ...] = (
         },
     ),
     W("FRONTEND-UNUSED", "p2p", {**CERTIFIED}),
+    W("FRONTEND-UNUSED", "p2p", {"inference_secrets.client_keys": "first-Key+1"}),
     W("FRONTEND-UNUSED", "p2p", {f"{ROUTER}.frontend_port": 9443}),
     M(
         "FRONTEND-KEYS",
