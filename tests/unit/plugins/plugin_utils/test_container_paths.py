@@ -17,7 +17,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_r
     inference_variables,
 )
 
-WORK = "/opt/ascend-inference/deployments/inference/services/prefill-0"
+WORK = "/opt/ascend-inference/deployments/inference/services/prefill-0/work"
 
 
 def container(**changes):
@@ -74,7 +74,7 @@ def test_a_pool_gets_its_own():
 
 
 def test_the_own_folder_of_a_service_is_mounted_anyway():
-    env = {"HF_HOME": f"{WORK}/work/hub"}
+    env = {"HF_HOME": f"{WORK}/hub"}
     assert container(pools={**POOLS, "prefill": {**POOLS["prefill"], "env": env}})["mounts_of_paths"] == []
     with pytest.raises(PlanError, match="has files and secrets of all services"):
         container(env=env)  # decode gets that of prefill as well
