@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
+from ..description.values import read_json
+from ..plan.render.vllm import split
 from ..plan.rules.base import Rules
-from ..plan.rules.engine_view import read_json, split
 from .memory import (
     Division,
     blocks,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ...description.values import read_json
 from ...releases.paths import CONNECTOR_KEYS, KEYS, NO_PATHS, OPTIONS, VARIABLES
+from .vllm import split
 
 KV = "kv-transfer-config"
 # Folders whose files are those of the image, or of the kernel.
@@ -76,19 +77,9 @@ def below(path: str, folders: t.Iterable[str]) -> bool:
 
 def seen(argv: t.Sequence[str], env: t.Mapping[str, str]) -> tuple[Seen, ...]:
     """The paths of an engine, in order, each place once. ``argv``: its command line; the model itself is none of them."""
-    found = [item for name, values in _options(argv) for item in _of_option(name, values)]
+    found = [item for name, values in split(argv) for item in _of_option(name, values)]
     found += [Seen("env", name, env[name], VARIABLES[name]) for name in sorted(VARIABLES) if env.get(name)]
     return tuple(dict.fromkeys(item for item in found if item.path))
-
-
-def _options(argv: t.Sequence[str]) -> list[tuple[str, list[str]]]:
-    found: list[tuple[str, list[str]]] = []
-    for argument in argv:
-        if argument.startswith("--"):
-            found.append((argument[2:], []))
-        elif found:
-            found[-1][1].append(argument)
-    return found
 
 
 def _of_option(name: str, values: t.Sequence[str]) -> t.Iterator[Seen]:

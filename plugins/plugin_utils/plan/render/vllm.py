@@ -22,6 +22,17 @@ def merged(*layers: t.Mapping[str, t.Any]) -> Arguments:
     return result
 
 
+def split(argv: t.Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Options and their values, in order; arguments before the first option are omitted."""
+    found: list[tuple[str, list[str]]] = []
+    for argument in argv:
+        if argument.startswith("--"):
+            found.append((argument[2:], []))
+        elif found:
+            found[-1][1].append(argument)
+    return tuple((name, tuple(values)) for name, values in found)
+
+
 def command_line(arguments: t.Mapping[str, t.Any]) -> list[str]:
     """The options as a list of command line arguments, in the given order.
 

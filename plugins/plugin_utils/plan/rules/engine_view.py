@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ...description.values import canonical, merged, read_json, whole
 from ...description.variables import Description, HostSettings
 from ..placement import Instance, Process
+from ..render.vllm import split
 from ..service import Service
 
 # Derived options, and the pool variable that each is derived from
@@ -36,17 +37,6 @@ DERIVED = {
     "master-port": "ports.dp_rpc",
 }
 KV = "kv-transfer-config"
-
-
-def split(argv: t.Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Options and their values, in order; arguments before the first option are omitted."""
-    found: list[tuple[str, list[str]]] = []
-    for argument in argv:
-        if argument.startswith("--"):
-            found.append((argument[2:], []))
-        elif found:
-            found[-1][1].append(argument)
-    return tuple((name, tuple(values)) for name, values in found)
 
 
 def extra_of(connector: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -13,11 +13,11 @@ from ...description.findings import Finding, nearest
 from ...description.values import canonical
 from ..render.client_paths import refused_path
 from ..render.router import flavour
+from ..render.vllm import split
 from ..routers.base import url
 from ..routers.registry import flavour_of
 from ..service import Service, bracketed, every_address
 from .base import Case, Rules
-from .engine_view import split
 
 RULES = Rules()
 
