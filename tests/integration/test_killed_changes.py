@@ -29,6 +29,11 @@ ONE = {"inference_services": ["decode-1"]}
 DRAINED = "Wait until the engines have finished"
 STARTED = "Restart the engines and wait until they are ready"
 JOINING = "Prove the engines and return them to the router"
+# Titles of the steps of a restart
+WAITED, RESTARTED = (
+    "Wait for the last requests of decode-1, at most 300 s",
+    "Restart decode-1 and wait until ready, at most 1800 s",
+)
 RECORD = "Record the deployed plan and remove obsolete files"
 
 
@@ -71,8 +76,8 @@ CASES = {
     "rolling, before the stop": Killed("deploy", DRAINED, ARGUMENT, "deploy", ARGUMENT),
     "rolling, after the stop": Killed("deploy", JOINING, ARGUMENT, "deploy", ARGUMENT, number=2),
     "rolling, and back": Killed("deploy", DRAINED, ARGUMENT, "deploy", {}, number=2),
-    "restart, and again": Killed("restart", STARTED, ONE, "restart", ONE, play="Restart"),
-    "restart, and a change": Killed("restart", DRAINED, ONE, "deploy", ARGUMENT, play="Restart"),
+    "restart, and again": Killed("restart", RESTARTED, ONE, "restart", ONE, play="Restart"),
+    "restart, and a change": Killed("restart", WAITED, ONE, "deploy", ARGUMENT, play="Restart"),
     "upgrade, and go on": Killed("upgrade", STARTED, ARGUMENT, "upgrade", ARGUMENT, play="Switch to the new release"),
     "upgrade, and back": Killed("upgrade", JOINING, ARGUMENT, "rollback", {}, play="Switch to the new release"),
 }

@@ -97,8 +97,8 @@ def test_no_request_is_lost_when_routers_restart_for_other_engines(service):
 @pytest.mark.parametrize(
     ("task", "left"),
     [
-        ("Restart the routers and wait until they are ready", 4),  # one of them is drained
-        ("Restart the engines and wait until they are ready", 3),
+        ("Restart router, which reads its engines when it starts", 4),  # one of them is drained
+        ("Restart decode-1 and wait until ready, at most 1800 s", 3),
     ],
 )
 def test_a_run_goes_on_after_its_controller_was_killed(service, task, left):

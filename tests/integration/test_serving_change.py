@@ -334,7 +334,7 @@ def test_a_run_goes_on_after_its_controller_was_killed(service):
 @pytest.mark.parametrize("playbook", ["verify", "restart"])
 def test_an_engine_that_a_killed_restart_left_out_is_returned(service, playbook):
     service.deploy(2, 2)
-    at = "Restart | service | Wait until the engines have finished | 1"
+    at = "Restart | service | Wait for the last requests of decode-1, at most 300 s | 1"
     with load.Load(URL, "tiny", clients=2) as requests:
         service.play("restart", fails=True, killed_at=at, inference_services=["decode-1"])
         left = members()
@@ -347,7 +347,7 @@ def test_an_engine_that_a_killed_restart_left_out_is_returned(service, playbook)
 @pytest.mark.long
 def test_a_router_that_dies_during_a_drain_does_not_get_the_engine_back(service):
     service.deploy(2, 2)
-    at = "Restart | service | Restart the engines and wait until they are ready | 1"
+    at = "Restart | service | Restart decode-1 and wait until ready, at most 1800 s | 1"
     service.play("restart", fails=True, killed_at=at, inference_services=["decode-1"])
     left = members()
     killed = service.starts()["router"]

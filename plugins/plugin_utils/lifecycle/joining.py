@@ -21,6 +21,12 @@ def joining_engines(
     routers = [service["name"] for service in plan["services"] if service["kind"] == "router"]
     if all(name in down for name in routers):
         return {"joining": [], "peers": []}
+    return engines_to_prove(engines, members)
+
+
+def engines_to_prove(engines: t.Iterable[Plan], members: t.Iterable[Plan]) -> dict[str, list[str]]:
+    """``{joining, peers}`` as `joining_engines`, of what the routers answered."""
+    engines = list(engines)
     added, after = set(), set()
     for result in members:
         added.update(result.get("added") or ())

@@ -73,7 +73,7 @@ REAL = {
         "validate_argument_spec",
     )
 }
-REAL |= {OWN + name for name in ("plan", "print_text", "service_files", "python_venv", "deployment_run")}
+REAL |= {OWN + name for name in ("plan", "print_text", "service_files", "python_venv", "deployment_run", "change")}
 KEYWORDS = ("check_mode", "diff", "no_log", "become", "environment", "ignore_unreachable", "async_val", "retries")
 # Keywords whose effect the record shows in another way.
 SHOWN = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded
 
 LOOK = "n1: ok: Find engines without progress (changed_when=False, check_mode, on n1)"
-NOTE, LOCK, RESTART = "Choose and record the engine", "Lock the deployment on its first host", "to the state restarted"
+NOTE, LOCK, RESTART = "Choose and record the engine", "Lock the deployment on its first host", "and wait until ready"
 
 
 def test_nothing_is_noted_before_the_lock_is_held():

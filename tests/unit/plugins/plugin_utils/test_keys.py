@@ -12,11 +12,11 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
-from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter
 from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
 from ansible_collections.ascend.inference.plugins.filter.secret_digests import secret_digests_filter
 from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import upgrade_mode
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import KEYS
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import restart_steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
@@ -179,7 +179,6 @@ def test_the_mode_of_a_rollback_that_was_asked_for_is_taken_or_refused():
 
 def test_a_restart_starts_nothing_with_keys_that_others_do_not_have():
     whole = plan()
-    found = {"n1": {"__service_registered": told(whole, rekeyed=["decode-0"], keyed=["decode-1"])}}
     for allowed in (False, True):
-        result = restart_steps_filter(found, ["n1"], whole, ["decode-1"], allowed)
+        result = restart_steps(["decode-1"], [], whole, allowed, ["decode-0"])
         assert result["roll"] == [] and "decode-0 run with other values" in result["refusals"][0]

@@ -11,9 +11,8 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
 from ansible_collections.ascend.inference.plugins.filter.differs import differs_filter
+from ansible_collections.ascend.inference.plugins.filter.leaving_engines import leaving_engines_filter as leaving
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
-from ansible_collections.ascend.inference.plugins.filter.restart_steps import leaving_engines_filter as leaving
-from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter as restart
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import (
     KEYS,
     LAST,
@@ -22,7 +21,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses 
     UNBALANCED,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import planned_steps
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import pending_of, steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import pending_of, restart_steps, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision import (
@@ -305,16 +304,19 @@ def test_before_any_file_is_written_a_refusal_says_so():
     assert "its files are written" in late and "Nothing was changed." not in late
 
 
+def restart(names, down, old, allowed=False):
+    chosen = names or [service["name"] for service in old["services"]]
+    return restart_steps(chosen, down, old, allowed)
+
+
 def test_a_restart_drains_what_has_another_instance():
-    facts = {"n1": {"__service_registered": {"down": []}}}
-    result = restart(facts, ["n1"], plan(2, 1), [], True)
+    result = restart([], [], plan(2, 1), True)
     assert [step["services"] for step in result["roll"]] == [["prefill-0"], ["prefill-1"]]
     assert "decode-0" not in result["held"] and "router" not in result["held"] and result["refusals"] == []
     assert "Pause: decode-0 restart at once, because its pool has no other instance." in result["notes"]
-    assert [step["services"] for step in restart(facts, ["n1"], plan(), ["decode-1"])["roll"]] == [["decode-1"]]
-    facts["n1"]["__service_registered"]["down"] = ["decode-0"]
-    assert restart(facts, ["n1"], plan(), ["decode-0"])["roll"] == [], "it does not run, so nothing leaves"
-    last = restart(facts, ["n1"], plan(), ["decode-1"], True)
+    assert [step["services"] for step in restart(["decode-1"], [], plan())["roll"]] == [["decode-1"]]
+    assert restart(["decode-0"], ["decode-0"], plan())["roll"] == [], "it does not run, so nothing leaves"
+    last = restart(["decode-1"], ["decode-0"], plan(), True)
     assert (last["roll"], last["held"]) == ([], [])
     assert last["notes"] == ["Pause: decode-1 restart at once, because no other instance of its pool runs."]
     started_first = steps(found(["decode-1"], down=["decode-0"]), plan(), plan())
@@ -347,10 +349,9 @@ def test_a_restart_drains_what_has_another_instance():
     ],
 )
 def test_a_restart_asks_for_a_pause_as_a_change_does(old, names, down, why):
-    facts = {"n1": {"__service_registered": {"down": list(down)}}}
-    texts = restart(facts, ["n1"], old, names)["refusals"]
+    texts = restart(names, down, old)["refusals"]
     assert [text.startswith(why) and "Nothing was changed." in text for text in texts] == ([True] if why else []), texts
-    assert restart(facts, ["n1"], old, names, True)["refusals"] == []
+    assert restart(names, down, old, True)["refusals"] == []
 
 
 def test_no_steps_without_changes():
@@ -510,20 +511,15 @@ def test_a_balancer_in_front_is_no_other_software():
 
 def test_named_routers_restart_one_after_the_other():
     both = plan(**TWO)
-    pending = {"n1": {"__service_registered": {"down": []}}}
-    assert [step["routers"] for step in restart(pending, ["n1"], both, ["router", "router-1"])["roll"]] == [
-        ["router"],
-        ["router-1"],
-    ]
+    assert [step["routers"] for step in restart(["router", "router-1"], [], both)["roll"]] == [["router"], ["router-1"]]
 
 
 def test_the_last_router_that_runs_is_restarted_at_once():
     """The playbook restart starts a router that is down only after the steps, and the balancer does not drain the last other one."""
-    pending = {"n1": {"__service_registered": {"down": ["router-1"]}}}
-    result = restart(pending, ["n1"], plan(**TWO), [])
+    result = restart([], ["router-1"], plan(**TWO))
     assert not any(step["routers"] for step in result["roll"]) and "router" not in result["held"]
     assert result["pauses"] == {LAST: ["router"], SINGLE: ["balancer"]}
-    every = restart({"n1": {"__service_registered": {"down": []}}}, ["n1"], plan(**TWO), [])
+    every = restart([], [], plan(**TWO))
     assert [step["routers"] for step in every["roll"] if step["routers"]] == [["router"], ["router-1"]]
     started_first = steps(found(["router"], down=["router-1"]), plan(**CHANGED), plan(**TWO))
     assert [step["routers"] for step in started_first["roll"]] == [["router"]]

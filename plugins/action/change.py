@@ -1,0 +1,91 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action change: observe the hosts of a change, write its script, and play it step by step."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
+
+from ..plugin_utils.change.player import Player, refusal
+from ..plugin_utils.change.restart import restart
+from ..plugin_utils.change.script import lines
+from ..plugin_utils.change.store import Store
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.plan.record import whole_plan
+
+Result = dict[str, t.Any]
+GOALS = {"restart": restart}
+ARGUMENTS: dict[str, t.Any] = {
+    "part": {"type": "str", "choices": ["observe", "write", "play", "end"], "required": True},
+    "context": {"type": "dict", "no_log": True},
+    "goal": {"type": "str", "choices": [*GOALS]},
+    "plan": {"type": "dict"},
+    "options": {"type": "dict"},
+    "drain_timeout": {"type": "int"},
+    "join_timeout": {"type": "int"},
+    "number": {"type": "int"},
+}
+
+
+class ActionModule(ActionBase):
+    """Adapter: one of the parts of a change on one host."""
+
+    def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> Result:
+        """The result of the part: of the module that a step calls, or whether the change goes on."""
+        result: Result = super().run(tmp, task_vars)
+        self._vars, self._store = task_vars, Store(constants.DEFAULT_LOCAL_TMP)
+        _unused, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        host, self._check = str(task_vars["inventory_hostname"]), bool(self._task.check_mode)
+        parts = {"observe": self._observe, "write": self._write, "play": self._play, "end": self._end}
+        return {**result, **parts[arguments["part"]](plain(arguments), host)}
+
+    def _observe(self, arguments: Result, host: str) -> Result:
+        """What runs here, compared with the plan; nothing is changed."""
+        context = arguments["context"]
+        found = self._execute("service_state", {**context, "state": "present", "remove": False}, True)
+        if not found.get("failed"):
+            kept = {key: found.get(key) or [] for key in ("down", "outdated", "other", "rekeyed", "keyed")}
+            self._store.keep_host(host, {"context": context, "found": kept})
+        return {**found, "changed": False}
+
+    def _write(self, arguments: Result, _host: str) -> Result:
+        """The script of the goal, printed and kept; its titles for the loop."""
+        hosts = [str(name) for name in self._vars["ansible_play_hosts"]]
+        found = {host: self._store.host(host)["found"] for host in hosts}
+        times = {key: arguments[key] for key in ("drain_timeout", "join_timeout")}
+        script = GOALS[arguments["goal"]](whole_plan(arguments["plan"]), found, **times, **arguments["options"])
+        refused = refusal(script, self._check)
+        if refused:
+            return self._refused(refused)
+        self._store.keep_script(script)
+        Display().display(visible("\n".join(lines(script))))
+        return {"changed": False, "titles": [step.title for step in script.steps]}
+
+    def _play(self, arguments: Result, host: str) -> Result:
+        """One step on this host."""
+        player = Player(self._store, self._check)
+        return player.play(arguments["number"], host, self._execute, self._engine_key)
+
+    def _end(self, _arguments: Result, _host: str) -> Result:
+        """Whether all steps were done."""
+        failed = Player(self._store, self._check).failure()
+        return self._refused(failed) if failed else {"changed": False}
+
+    def _refused(self, text: str) -> Result:
+        self._task._ds = None  # ansible-core 2.19 and later would print the task's own lines after the message
+        return {"failed": True, "msg": visible(text)}
+
+    def _engine_key(self) -> str:
+        """Only for steps that need it: its template reads the whole plan."""
+        return str(self._templar.template(self._vars["__service_engine_key"]) or "")
+
+    def _execute(self, module: str, arguments: Result, dry: bool) -> Result:
+        self._task.check_mode = self._check or dry
+        found: Result = self._execute_module(f"ascend.inference.{module}", arguments, task_vars=self._vars)
+        return found

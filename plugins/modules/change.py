@@ -1,0 +1,71 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: change
+short_description: Play a change of a deployment, step by step
+version_added: 0.1.0
+description:
+  - Observes the hosts, writes the list of all steps before the first one, and plays it. The role P(ascend.inference.service#role) uses it; it is not for
+    playbooks of your own and may change.
+  - All hosts of the play have to take part in each task. A step that fails is kept as a file of the run, so that no host leaves the play; later
+    steps are skipped then, and O(part=end) fails.
+author:
+  - The ascend.inference contributors (@ascend-inference)
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
+options:
+  part:
+    description:
+      - V(observe) compares what runs on this host with the plan, and keeps O(context).
+      - V(write) writes the script of O(goal) and prints it, once for all hosts.
+      - V(play) plays the step O(number) on this host.
+      - V(end) fails if a step has failed.
+    type: str
+    choices: [observe, write, play, end]
+    required: true
+  context:
+    description: With O(part=observe), the options C(runtime), C(settings), C(services) and C(secrets) of M(ascend.inference.service_state).
+    type: dict
+  goal:
+    description: With O(part=write), what the change is for.
+    type: str
+    choices: [restart]
+  plan:
+    description: With O(part=write), the whole plan.
+    type: dict
+  options:
+    description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause).
+    type: dict
+  drain_timeout:
+    description: With O(part=write), most seconds until engines and routers have finished their requests.
+    type: int
+  join_timeout:
+    description: With O(part=write), most seconds of one answer of an engine that is proven.
+    type: int
+  number:
+    description: With O(part=play), the number of the step, from 0.
+    type: int
+seealso:
+  - module: ascend.inference.service_state
+"""
+
+EXAMPLES = r"""
+- name: Play a step
+  ascend.inference.change:
+    part: play
+    number: "{{ service_number }}"
+"""
+
+RETURN = r"""
+titles:
+  description: With O(part=write), what each step does.
+  returned: success
+  type: list
+  elements: str
+  sample: ["Take decode-0 out of the routers", "Restart decode-0 and wait until they answer, at most 3600 s"]
+"""

@@ -1,0 +1,43 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step turns out to do, from what hosts answered in an earlier step.
+
+A filling takes the step, one of its hosts and the answers, {host: result of the module}; it returns further arguments for the host, or None if the host
+has nothing to do.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..lifecycle.joining import engines_to_prove
+from .script import Step
+
+Answers = t.Mapping[str, t.Mapping[str, t.Any]]
+More = dict[str, t.Any] | None
+
+
+def lacking(_step: Step, host: str, answers: Answers) -> More:
+    """Hosts with a router that lacks engines."""
+    return {} if (answers.get(host) or {}).get("added") else None
+
+
+def proving(step: Step, _host: str, answers: Answers) -> More:
+    """Names of the engines that a router lacks, with their peers. ``step.given``: the engines, with name and url."""
+    found = engines_to_prove(step.given, answers.values())
+    return dict(found) if found["joining"] else None
+
+
+def restarting(step: Step, _host: str, answers: Answers) -> More:
+    """What belongs to the restart of a router that has to restart to have other engines. ``step.given``: its URL; empty: that of any router."""
+    urls = {url for answer in answers.values() for url in answer.get("restart") or ()}
+    return {} if (step.given in urls if step.given else urls) else None
+
+
+FILLS: dict[str, t.Callable[[Step, str, Answers], More]] = {
+    "lacking": lacking,
+    "proving": proving,
+    "restarting": restarting,
+}
+KEPT = ("added", "after", "restart")  # what the fillings read of an answer

@@ -1,0 +1,97 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plays a script: judges whether a host's turn has come, calls the module, and keeps what it answered.
+
+No host leaves the play when it fails: that would reorder what the others do. Failures are files of the `Store`, and a step is played only if the one
+before it is done on all of its hosts, also on one that became unreachable and left no file.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .fills import FILLS, KEPT
+from .script import Script, Step, some
+from .store import Store
+from .verbs import VERBS
+
+Result = dict[str, t.Any]
+Execute = t.Callable[[str, dict[str, t.Any], bool], Result]  # module, arguments, whether in check mode
+FAILED = (
+    "Step {number} of {count} failed on {hosts}, for the reason above: {title}. {left}Engines that have left a router are out of it until then. "
+    "Fix: correct the reason and run the playbook again, which returns them."
+)
+
+
+class Player:
+    """Plays the steps of ``store`` on one host; ``check``: whether in check mode, in which steps that wait for others are left out."""
+
+    def __init__(self, store: Store, check: bool) -> None:
+        self.store, self.check = store, check
+
+    def play(self, number: int, host: str, execute: Execute, key: t.Callable[[], str]) -> Result:
+        """The result of the step on the host; skipped if an earlier one failed, or if it has nothing to do there."""
+        hosts = self._hosts(number) if self._reached(number) else {}
+        if host not in hosts:
+            return {"changed": False, "skipped": True}
+        store, step = self.store, self.store.step(number)
+        arguments = {**store.arguments(number, host), **hosts[host]}
+        call = VERBS[step.verb](arguments, store.host(host)["context"], key)
+        answer = execute(call.module, call.arguments, call.dry)
+        name, text = call.empty
+        if name and answer.get(name) and not answer.get("failed"):
+            answer = {**answer, "failed": True, "msg": text.format(found=", ".join(answer[name]))}
+        failed = bool(answer.get("failed"))
+        store.note(number, host, {name: answer[name] for name in KEPT if name in answer}, failed)
+        return {**answer, "changed": False} if call.dry else answer
+
+    def failure(self) -> str:
+        """Which step failed where, and what was left out; empty if all steps are done."""
+        count = self.store.count()
+        for number in range(count):
+            missing = [host for host in self._hosts(number) if self.store.answer(number, host) is None]
+            if missing:
+                given = {"number": number + 1, "count": count, "hosts": some(missing)}
+                return FAILED.format(**given, title=self.store.step(number).title, left=self._left(number + 1, count))
+        return ""
+
+    def _left(self, number: int, count: int) -> str:
+        if number == count:
+            return ""
+        return f"Nothing after it was done; the next step is: {self.store.step(number).title}. "
+
+    def _reached(self, number: int) -> bool:
+        """Whether the last step before that had something to do is done on all of its hosts; each earlier one was when it began."""
+        for earlier in range(number - 1, -1, -1):
+            hosts = self._hosts(earlier)
+            if hosts:
+                return all(self.store.answer(earlier, host) is not None for host in hosts)
+        return True
+
+    def _hosts(self, number: int) -> dict[str, dict[str, t.Any]]:
+        """The hosts that have something to do in a step, each with its further arguments."""
+        step = self.store.step(number)
+        if self.check and not step.check:
+            return {}
+        if not step.fill:
+            return {host: {} for host in step.at}
+        answers = self._answers(step)
+        found = {host: FILLS[step.fill](step, host, answers) for host in step.at}
+        return {host: more for host, more in found.items() if more is not None}
+
+    def _answers(self, step: Step) -> dict[str, t.Any]:
+        hosts = self.store.step(step.asked).at
+        found = {host: self.store.answer(step.asked, host) for host in hosts}
+        return {host: answer for host, answer in found.items() if answer is not None}
+
+
+def observed(store: Store, hosts: t.Iterable[str], key: str) -> list[str]:
+    """Names of services that hosts were observed to have in the state ``key``, such as down."""
+    return [name for host in hosts for name in store.host(host)["found"].get(key) or ()]
+
+
+def refusal(script: Script, check: bool) -> str:
+    """Why the script is not played; empty if it is."""
+    text = "\n".join(script.refusals)
+    return f"Without --check this would be refused: {text}" if text and check else text

@@ -1,0 +1,58 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The script of a change: a list of plain steps, written before the first one is played.
+
+A step calls one module on some hosts. All hosts of the play come to a step together, and a step is played only if the one before it has succeeded
+on all of its hosts, so that no host goes on without another.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+Arguments = dict[str, t.Any]
+
+
+class Step(t.NamedTuple):
+    """One step.
+
+    ``title``: what it does, in the imperative; ``verb``: a name in ``verbs.VERBS``; ``at``: {host: arguments of the verb}; ``check``: whether check
+    mode plays it. What depends on answers is filled in when the step is played: ``fill`` is a name in ``fills.FILLS``, ``asked`` the number of the
+    step with the answers, from 0, and ``given`` what the filling needs besides.
+    """
+
+    title: str
+    verb: str
+    at: dict[str, Arguments]
+    check: bool = False
+    fill: str = ""
+    asked: int = -1
+    given: t.Any = None
+
+
+class Script(t.NamedTuple):
+    """``steps``, in order; ``notes``: what to print before; ``refusals``: why it is not played."""
+
+    steps: list[Step]
+    notes: list[str]
+    refusals: list[str]
+
+
+def lines(script: Script) -> list[str]:
+    """What a person reads before the first step: the notes, and the numbered steps."""
+    width = len(str(len(script.steps)))
+    found = [f"{number:{width}}. {described(step)}" for number, step in enumerate(script.steps, 1)]
+    return [*script.notes, *found]
+
+
+def described(step: Step) -> str:
+    """Title, hosts, and whether the step may turn out to be needless."""
+    more = ", if needed" if step.fill else ""
+    return f"{step.title} ({some(sorted(step.at))}{more})"
+
+
+def some(names: t.Sequence[str], most: int = 6) -> str:
+    """At most ``most`` names."""
+    rest = len(names) - most
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:most])} and {rest} more"

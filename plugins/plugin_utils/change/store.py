@@ -1,0 +1,90 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The files of a change on the controller, in the run's temporary folder: what each host knows and answered, and the steps.
+
+Workers of Ansible are processes, one for each host, so they meet in files. ``hosts/HOST.json``: the context of a host and what was observed there;
+``steps/N/step.json``: a step without arguments; ``steps/N/HOST.json``: its arguments for a host; ``steps/N/HOST.done``: what the host answered;
+``steps/N/HOST.failed``: why not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import typing as t
+
+from ..plan.handover import part_name
+from .script import Script, Step
+
+FOLDER = "ascend-inference-change"
+
+
+class Store:
+    """The files below ``temporary``, the run's folder."""
+
+    def __init__(self, temporary: str) -> None:
+        self.folder = os.path.join(temporary, FOLDER)
+
+    def keep_host(self, host: str, found: t.Mapping[str, t.Any]) -> None:
+        """Keep what is known of a host."""
+        self._write("hosts", part_name(host), found)
+
+    def host(self, name: str) -> dict[str, t.Any]:
+        """What `keep_host` kept. Raises ``FileNotFoundError`` if the host was not observed."""
+        found: dict[str, t.Any] = self._read("hosts", part_name(name))
+        return found
+
+    def keep_script(self, script: Script) -> None:
+        """Write all steps, in the place of those of an earlier change of this run."""
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(os.path.join(self.folder, "steps"))
+        self._write("", "count.json", len(script.steps))
+        for number, step in enumerate(script.steps):
+            self._write(f"steps/{number}", "step.json", {**step._asdict(), "at": dict.fromkeys(step.at)})
+            for host, arguments in step.at.items():
+                self._write(f"steps/{number}", part_name(host), arguments)
+
+    def count(self) -> int:
+        """The number of steps."""
+        return int(self._read("", "count.json"))
+
+    def step(self, number: int) -> Step:
+        """A step without arguments: ``at`` has its hosts only."""
+        return Step(**self._read(f"steps/{number}", "step.json"))
+
+    def arguments(self, number: int, host: str) -> dict[str, t.Any]:
+        """A step's arguments for one of its hosts."""
+        found: dict[str, t.Any] = self._read(f"steps/{number}", part_name(host))
+        return found
+
+    def note(self, number: int, host: str, answer: t.Mapping[str, t.Any], failed: bool) -> None:
+        """Keep how a step ended on a host."""
+        self._write(f"steps/{number}", part_name(host) + (".failed" if failed else ".done"), answer)
+
+    def answer(self, number: int, host: str) -> dict[str, t.Any] | None:
+        """What the host answered; None unless it has finished the step."""
+        with contextlib.suppress(FileNotFoundError):
+            found: dict[str, t.Any] = self._read(f"steps/{number}", part_name(host) + ".done")
+            return found
+        return None
+
+    def _write(self, folder: str, name: str, value: t.Any) -> None:
+        path = self.folder
+        for part in ("", *folder.split("/")):  # os.makedirs gives its mode to the last folder only
+            path = os.path.join(path, part)
+            os.makedirs(path, mode=0o700, exist_ok=True)
+        whole = os.path.join(path, name)
+        with open(f"{whole}.new", "w", encoding="utf-8", opener=_private) as stream:
+            stream.write(json.dumps(value))
+        os.replace(f"{whole}.new", whole)
+
+    def _read(self, folder: str, name: str) -> t.Any:
+        with open(os.path.join(self.folder, folder, name), encoding="utf-8") as stream:
+            return json.load(stream)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

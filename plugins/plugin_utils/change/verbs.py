@@ -1,0 +1,81 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step calls: a module of this collection, with what the step says and what its host knows.
+
+The context of a host is ``{runtime, settings, services, secrets}``: the options of service_state, ``services`` with all of the host.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .script import Arguments
+
+
+class Call(t.NamedTuple):
+    """A call of ``module``; ``dry``: in check mode, because it only asks; ``empty``: a key of the answer that has to be empty, and why."""
+
+    module: str
+    arguments: Arguments
+    dry: bool = False
+    empty: tuple[str, str] = ("", "")
+
+
+RELISTED = (
+    "The router at {found} started with other engines than asked for. No engine was stopped for this step. "
+    "Fix: look into the log of the start and into run/NAME.listed, which has its engines, then run the playbook again."
+)
+
+
+def state(arguments: Arguments, context: Arguments, _key: t.Callable[[], str]) -> Call:
+    """Set services to a state, and wait until they have it. Arguments: state, names."""
+    services = [service for service in context["services"] if service["name"] in arguments["names"]]
+    return Call("service_state", {**context, "services": services, "state": arguments["state"], "wait": True})
+
+
+def _members(arguments: Arguments, key: t.Callable[[], str]) -> Arguments:
+    token = key()
+    return {**arguments, **({"token": token} if token else {})}
+
+
+def members(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
+    """Change the engines of this host's routers. Arguments: those of router_members."""
+    return Call("router_members", _members(arguments, key))
+
+
+def ask(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
+    """Ask the routers what `members` would change."""
+    return Call("router_members", _members(arguments, key), dry=True)
+
+
+def read(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
+    """Require that routers which restarted have the engines."""
+    return Call("router_members", _members(arguments, key), dry=True, empty=("restart", RELISTED))
+
+
+def drain(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
+    """Wait until engines have finished their requests. Arguments: those of service_drain."""
+    return Call("service_drain", arguments)
+
+
+def prove(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
+    """Prove engines directly with each of their peers. Arguments: those of service_verify."""
+    token = key()
+    return Call("service_verify", {**arguments, **({"engine_api_key": token} if token else {})})
+
+
+def balance(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
+    """Change what the balancer sends to routers. Arguments: those of balancer_servers."""
+    return Call("balancer_servers", arguments)
+
+
+VERBS: dict[str, t.Callable[[Arguments, Arguments, t.Callable[[], str]], Call]] = {
+    "state": state,
+    "members": members,
+    "ask": ask,
+    "read": read,
+    "drain": drain,
+    "prove": prove,
+    "balance": balance,
+}

@@ -1,0 +1,170 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The player of a change: steps in order on all hosts, and none after one that failed, was lost or has no answer."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import Player, observed, refusal
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import Script, Step, lines
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.store import Store
+
+SERVICES = [{"name": "decode-0"}, {"name": "decode-1"}]
+ROUTER = "http://192.0.2.1:8000"
+
+
+class Stage:
+    """Three hosts that play a script; ``answers``: {(host, module): result}, and ``calls`` keeps what was called."""
+
+    def __init__(self, folder, steps, check=False):
+        self.store, self.steps = Store(str(folder)), steps
+        self.player, self.answers, self.calls = Player(self.store, check), {}, []
+        for host in ("n1", "n2", "n3"):
+            found = {"down": ["decode-0"] if host == "n2" else []}
+            self.store.keep_host(host, {"context": {"services": SERVICES, "runtime": "systemd"}, "found": found})
+        self.store.keep_script(Script(steps, [], []))
+
+    def play(self, number, host, lost=False):
+        def execute(module, arguments, dry):
+            self.calls.append((number, host, module, arguments, dry))
+            if lost:
+                raise ConnectionError
+            return self.answers.get((host, module), {"changed": True})
+
+        return self.player.play(number, host, execute, lambda: "key")
+
+    def all(self):
+        return [[self.play(number, host) for host in ("n1", "n2", "n3")] for number in range(len(self.steps))]
+
+    def called(self):
+        return [(number, host) for number, host, *_more in self.calls]
+
+
+def drain(*hosts, **more):
+    return Step(f"Drain on {', '.join(hosts)}", "drain", {host: {"timeout": 3} for host in hosts}, **more)
+
+
+def test_each_host_plays_its_steps_and_skips_the_others(tmp_path):
+    stage = Stage(tmp_path, [drain("n1"), drain("n2", "n3"), drain("n1")])
+    results = stage.all()
+    assert stage.called() == [(0, "n1"), (1, "n2"), (1, "n3"), (2, "n1")]
+    assert results[0] == [{"changed": True}, *[{"changed": False, "skipped": True}] * 2]
+    assert stage.player.failure() == ""
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_nothing_follows_a_step_that_failed_on_one_host(tmp_path, lost):
+    """A host that is lost leaves no record."""
+    stage = Stage(tmp_path, [drain("n1", "n2"), drain("n3"), drain("n1")])
+    stage.answers["n2", "service_drain"] = {"failed": True, "msg": "no"}
+    stage.play(0, "n1")
+    if lost:
+        with pytest.raises(ConnectionError):
+            stage.play(0, "n2", lost=True)
+    else:
+        assert stage.play(0, "n2")["failed"]
+    assert [stage.play(number, host) for number in (1, 2) for host in ("n1", "n3")] == [
+        {"changed": False, "skipped": True}
+    ] * 4
+    text = stage.player.failure()
+    assert text.startswith("Step 1 of 3 failed on n2, for the reason above: Drain on n1, n2. Nothing after it was done")
+    assert "the next step is: Drain on n3." in text and "run the playbook again" in text
+
+
+def test_the_failure_of_the_last_step_names_no_next_one(tmp_path):
+    stage = Stage(tmp_path, [drain("n1")])
+    assert "Step 1 of 1 failed on n1" in stage.player.failure() and "next" not in stage.player.failure()
+
+
+def test_a_host_that_returns_plays_nothing(tmp_path):
+    """It was lost in the first step, and answers again in the second one."""
+    stage = Stage(tmp_path, [drain("n1", "n2"), drain("n1", "n2")])
+    stage.play(0, "n1")
+    assert stage.play(1, "n2") == {"changed": False, "skipped": True} == stage.play(1, "n1")
+
+
+def test_a_step_without_anything_to_do_does_not_hide_a_failure_before(tmp_path):
+    needless = drain("n3", fill="lacking", asked=0)
+    stage = Stage(tmp_path, [drain("n1"), needless, needless, drain("n2")])
+    stage.answers["n1", "service_drain"] = {"failed": True}
+    assert [row[1]["changed"] for row in stage.all()] == [False] * 4 and stage.called() == [(0, "n1")]
+
+
+def test_answers_choose_the_hosts_of_a_later_step(tmp_path):
+    asked = Step("Ask", "ask", {"n1": {"state": "present"}, "n2": {"state": "present"}})
+    stage = Stage(tmp_path, [asked, drain("n1", "n2", fill="lacking", asked=0), drain("n3")])
+    stage.answers["n2", "router_members"] = {"changed": True, "added": ["http://e"]}
+    assert not any(result["changed"] for result in stage.all()[0]), "a question changes nothing"
+    assert stage.called() == [(0, "n1"), (0, "n2"), (1, "n2"), (2, "n3")]
+    assert [dry for *_more, dry in stage.calls] == [True, True, False, False]
+
+
+def test_engines_that_a_router_lacks_are_proven_with_their_peers(tmp_path):
+    engines = [{"name": name, "url": f"http://{name}"} for name in ("decode-0", "prefill-0")]
+    asked = Step("Ask", "ask", {"n1": {}})
+    prove = Step("Prove", "prove", {"n1": {"verify": {}}}, fill="proving", asked=0, given=engines)
+    stage = Stage(tmp_path, [asked, prove])
+    after = {"decode": ["http://decode-0"], "prefill": ["http://prefill-0"]}
+    stage.answers["n1", "router_members"] = {"added": ["http://decode-0"], "after": after}
+    stage.all()
+    wanted = {"verify": {}, "joining": ["decode-0"], "peers": ["decode-0", "prefill-0"], "engine_api_key": "key"}
+    assert stage.calls[1] == (1, "n1", "service_verify", wanted, False)
+
+
+@pytest.mark.parametrize(("urls", "hosts"), [([], []), ([ROUTER], ["n2"]), (["http://other"], [])])
+def test_a_router_restarts_only_if_its_own_answer_says_so(tmp_path, urls, hosts):
+    change = Step("Take out", "members", {"n1": {}})
+    stage = Stage(tmp_path, [change, drain("n2", fill="restarting", asked=0, given=ROUTER)])
+    stage.answers["n1", "router_members"] = {"restart": urls}
+    stage.all()
+    assert [host for number, host in stage.called() if number] == hosts
+
+
+def test_routers_with_other_engines_than_asked_for_are_a_failure(tmp_path):
+    stage = Stage(tmp_path, [Step("Read", "read", {"n1": {}}), drain("n1")])
+    stage.answers["n1", "router_members"] = {"restart": [ROUTER]}
+    assert f"The router at {ROUTER} started with other engines" in stage.play(0, "n1")["msg"]
+    assert "Step 1 of 2 failed on n1" in stage.player.failure()
+
+
+def test_check_mode_plays_only_what_does_not_wait_for_others(tmp_path):
+    restart = Step("Restart", "state", {"n1": {"state": "restarted", "names": ["decode-1"]}}, check=True)
+    stage = Stage(tmp_path, [drain("n1"), restart, drain("n2")], check=True)
+    stage.all()
+    wanted = {"runtime": "systemd", "services": SERVICES[1:], "state": "restarted", "wait": True}
+    assert stage.calls == [(1, "n1", "service_state", wanted, False)] and stage.player.failure() == ""
+
+
+def test_steps_of_an_earlier_change_are_forgotten(tmp_path):
+    Stage(tmp_path, [drain("n1"), drain("n1")]).all()
+    stage = Stage(tmp_path, [drain("n1")])
+    assert "Step 1 of 1 failed" in stage.player.failure(), "its answer was of the earlier change"
+
+
+def test_files_of_a_change_are_the_users_own(tmp_path):
+    """They have digests of secrets."""
+    Stage(tmp_path, [drain("n1")])
+    modes = {path.stat().st_mode & 0o077 for path in tmp_path.rglob("*")}
+    assert modes == {0}
+
+
+def test_what_hosts_were_observed_to_have(tmp_path):
+    assert observed(Stage(tmp_path, []).store, ["n1", "n2", "n3"], "down") == ["decode-0"]
+
+
+def test_a_refusal_in_check_mode_says_that_it_is_none_yet():
+    script = Script([], [], ["Nothing was changed.", "Again."])
+    assert refusal(script, False) == "Nothing was changed.\nAgain."
+    assert refusal(script, True) == "Without --check this would be refused: Nothing was changed.\nAgain."
+    assert refusal(Script([], [], []), True) == ""
+
+
+def test_a_person_reads_notes_steps_and_hosts():
+    hosts = [f"n{number}" for number in range(1, 9)]
+    steps = [drain(*hosts[:1]), drain(*hosts, fill="lacking", asked=0)]
+    assert lines(Script(steps, ["Pause: router."], [])) == [
+        "Pause: router.",
+        "1. Drain on n1 (n1)",
+        f"2. Drain on {', '.join(hosts)} (n1, n2, n3, n4, n5, n6 and 2 more, if needed)",
+    ]
