@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
-from ..plugin_utils.change.player import Player, refusal
+from ..plugin_utils.change.player import Player, elsewhere, refusal
 from ..plugin_utils.change.restart import restart
 from ..plugin_utils.change.script import lines
 from ..plugin_utils.change.store import Store
@@ -60,7 +60,7 @@ class ActionModule(ActionBase):
         found = {host: self._store.host(host)["found"] for host in hosts}
         times = {key: arguments[key] for key in ("drain_timeout", "join_timeout")}
         script = GOALS[arguments["goal"]](whole_plan(arguments["plan"]), found, **times, **arguments["options"])
-        refused = refusal(script, self._check)
+        refused = refusal(script, self._check) or elsewhere(script, hosts)
         if refused:
             return self._refused(refused)
         self._store.keep_script(script)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..description.values import natural
 from .fills import FILLS, KEPT
 from .script import Script, Step, some
 from .store import Store
@@ -21,6 +22,12 @@ Execute = t.Callable[[str, dict[str, t.Any], bool], Result]  # module, arguments
 FAILED = (
     "Step {number} of {count} failed on {hosts}, for the reason above: {title}. {left}Engines that have left a router are out of it until then. "
     "Fix: correct the reason and run the playbook again, which returns them."
+)
+
+
+ELSEWHERE = (
+    "{hosts} take part in this change, and are not in this play or failed in it. Nothing was changed. "
+    "Fix: run it on all hosts of the deployment at once, without serial."
 )
 
 
@@ -86,12 +93,13 @@ class Player:
         return {host: answer for host, answer in found.items() if answer is not None}
 
 
-def observed(store: Store, hosts: t.Iterable[str], key: str) -> list[str]:
-    """Names of services that hosts were observed to have in the state ``key``, such as down."""
-    return [name for host in hosts for name in store.host(host)["found"].get(key) or ()]
-
-
 def refusal(script: Script, check: bool) -> str:
     """Why the script is not played; empty if it is."""
     text = "\n".join(script.refusals)
     return f"Without --check this would be refused: {text}" if text and check else text
+
+
+def elsewhere(script: Script, hosts: t.Container[str]) -> str:
+    """Why hosts that are not in the play are missed; empty if none is."""
+    missed = sorted({host for step in script.steps for host in step.at if host not in hosts}, key=natural)
+    return ELSEWHERE.format(hosts=some(missed)) if missed else ""

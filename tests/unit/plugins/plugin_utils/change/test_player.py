@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import Player, observed, refusal
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import Player, elsewhere, refusal
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import Script, Step, lines
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.store import Store
 
@@ -21,8 +21,7 @@ class Stage:
         self.store, self.steps = Store(str(folder)), steps
         self.player, self.answers, self.calls = Player(self.store, check), {}, []
         for host in ("n1", "n2", "n3"):
-            found = {"down": ["decode-0"] if host == "n2" else []}
-            self.store.keep_host(host, {"context": {"services": SERVICES, "runtime": "systemd"}, "found": found})
+            self.store.keep_host(host, {"context": {"services": SERVICES, "runtime": "systemd"}, "found": {}})
         self.store.keep_script(Script(steps, [], []))
 
     def play(self, number, host, lost=False):
@@ -149,15 +148,17 @@ def test_files_of_a_change_are_the_users_own(tmp_path):
     assert modes == {0}
 
 
-def test_what_hosts_were_observed_to_have(tmp_path):
-    assert observed(Stage(tmp_path, []).store, ["n1", "n2", "n3"], "down") == ["decode-0"]
-
-
 def test_a_refusal_in_check_mode_says_that_it_is_none_yet():
     script = Script([], [], ["Nothing was changed.", "Again."])
     assert refusal(script, False) == "Nothing was changed.\nAgain."
     assert refusal(script, True) == "Without --check this would be refused: Nothing was changed.\nAgain."
     assert refusal(Script([], [], []), True) == ""
+
+
+def test_a_play_needs_all_hosts_of_the_script():
+    script = Script([drain("n1"), drain("n2", "n10")], [], [])
+    assert elsewhere(script, ["n1", "n2", "n10"]) == ""
+    assert elsewhere(script, ["n1"]).startswith("n2, n10 take part in this change, and are not in this play")
 
 
 def test_a_person_reads_notes_steps_and_hosts():
