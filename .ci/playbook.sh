@@ -11,14 +11,7 @@ use ansible
 with_collections
 export ANSIBLE_CALLBACKS_ENABLED=${ANSIBLE_CALLBACKS_ENABLED:-ansible.posix.timer}
 export ANSIBLE_CALLBACK_RESULT_FORMAT=${ANSIBLE_CALLBACK_RESULT_FORMAT:-yaml}
+export ANSIBLE_STDOUT_CALLBACK=${ANSIBLE_STDOUT_CALLBACK:-ascend.inference.compact}
 report=$PWD/.cache/$playbook-report.json
 rm -f "$report"
 ansible-playbook --inventory "$inventory" "ascend.inference.$playbook" --extra-vars "{\"inference_verify_file\": \"$report\"}" "$@"
-[ ! -e "$report" ] || python - "$report" <<'END'
-import json
-import sys
-
-report = json.load(open(sys.argv[1]))
-if report["verified"]:
-    print(f"\nSend a request:\n\n    {report['request']}\n")
-END

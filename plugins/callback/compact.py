@@ -1,0 +1,71 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Callback compact: Ansible's default output without what does nothing."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: compact
+type: stdout
+short_description: Ansible's default output without plays and includes that print nothing
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Prints what P(ansible.builtin.default#callback) prints, but no play without hosts or without a result that is shown, and no line for included files.
+  - Playbooks of this collection have plays for NPUs, containers, bundles and Kubernetes, which match no host in a deployment without them.
+  - A deployment that changes nothing prints two thirds of the lines, with C(display_ok_hosts=false) half of them.
+extends_documentation_fragment:
+  - default_callback
+  - result_format_callback
+requirements:
+  - set as stdout in configuration
+seealso:
+  - plugin: ansible.builtin.default
+    plugin_type: callback
+"""
+
+import typing as t
+
+from ansible.playbook.task_include import TaskInclude
+from ansible.plugins.callback.default import CallbackModule as Default
+
+
+class CallbackModule(Default):
+    """As the default, with the heading of a play printed with its first task."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "stdout"
+    CALLBACK_NAME = "ascend.inference.compact"
+    _begun: t.Any = None
+
+    def v2_playbook_on_play_start(self, play: t.Any) -> None:
+        """Wait for what the play prints."""
+        self._begun, self._play = play, play
+
+    def v2_playbook_on_no_hosts_matched(self) -> None:
+        """Say nothing: the play is for hosts that this deployment does not have."""
+
+    def v2_playbook_on_no_hosts_remaining(self) -> None:
+        """All hosts have failed."""
+        self._announce()
+        super().v2_playbook_on_no_hosts_remaining()
+
+    def v2_playbook_on_include(self, included_file: t.Any) -> None:
+        """Say nothing: the tasks of the file follow."""
+
+    def v2_runner_on_ok(self, result: t.Any) -> None:
+        """As the default, but for includes."""
+        task = getattr(result, "task", None) or result._task  # before ansible-core 2.19
+        if not isinstance(task, TaskInclude):
+            super().v2_runner_on_ok(result)
+
+    def _print_task_banner(self, task: t.Any) -> None:
+        self._announce()
+        super()._print_task_banner(task)
+
+    def _announce(self) -> None:
+        if self._begun:
+            super().v2_playbook_on_play_start(self._begun)
+        self._begun = None

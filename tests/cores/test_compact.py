@@ -1,0 +1,75 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The callback compact with the ansible-core of this environment: what it leaves out of the default output, and what it does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+DEBUG, PYTHON = "ansible.builtin.debug", {"ansible_python_interpreter": sys.executable}
+PLAYS = [
+    {"name": "Nobody", "hosts": "localhost:!localhost", "tasks": [{"name": "Never", DEBUG: {"msg": "never"}}]},
+    {"name": "Needless", "hosts": "localhost", "tasks": [{"name": "Skipped", DEBUG: {"msg": "no"}, "when": False}]},
+    {
+        "name": "Useful",
+        "hosts": "localhost",
+        "tasks": [
+            {"name": "Included file", "ansible.builtin.include_tasks": "more.yml"},
+            {"name": "Changed", "ansible.builtin.command": "true"},
+        ],
+    },
+    {
+        "name": "Broken",
+        "hosts": "localhost",
+        "tasks": [{"name": "Fails", "ansible.builtin.fail": {"msg": "the reason"}}],
+    },
+    {"name": "After it", "hosts": "localhost", "tasks": [{"name": "Too late", DEBUG: {"msg": "no"}}]},
+]
+
+
+@pytest.fixture(name="printed")
+def fixture_printed(tmp_path):
+    """What a run of these plays prints, with further variables of the environment."""
+
+    def run(**more):
+        plays = [{**play, "gather_facts": False, "connection": "local", "vars": PYTHON} for play in PLAYS]
+        (tmp_path / "play.yml").write_text(json.dumps(plays))
+        (tmp_path / "more.yml").write_text(json.dumps([{"name": "From the file", DEBUG: {"msg": "hello"}}]))
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("ANSIBLE_") or "COLLECTIONS" in name
+        }
+        given = {"ANSIBLE_HOME": str(tmp_path), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "false"}
+        environment = {**kept, **given, "ANSIBLE_STDOUT_CALLBACK": "ascend.inference.compact", **more}
+        command = ["ansible-playbook", "-i", "localhost,", "play.yml"]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 2 and "callback" not in done.stderr.lower(), done.stderr
+        return done.stdout
+
+    return run
+
+
+def headings(text):
+    return [
+        line.split("]")[0].partition(" [")[2] for line in text.splitlines() if line.startswith(("PLAY [", "TASK ["))
+    ]
+
+
+def test_only_what_has_a_result_is_printed(printed):
+    text = printed()
+    assert headings(text) == ["Useful", "From the file", "Changed", "Broken", "Fails"]
+    assert "no hosts matched" not in text and "included" not in text
+    assert "the reason" in text and "hello" in text and "failed=1" in text
+
+
+def test_beside_options_of_the_default(printed):
+    assert headings(printed(ANSIBLE_DISPLAY_OK_HOSTS="false")) == ["Useful", "Changed", "Broken", "Fails"]
