@@ -13,14 +13,16 @@ import typing as t
 from ..description.inventory import GROUP, deployment_variables, members, unknown_group
 from ..description.values import natural
 from ..description.variables import PREFIX, read_description
+from ..runtimes.registry import runtime
 from .deployment import directory_of
 from .rules.runtime import is_deployment_name, is_root
 
 NAMES = {PREFIX + "deployment", PREFIX + "root", GROUP}
+RUNTIME = PREFIX + "runtime"
 
 
 def unplanned(variables: t.Any, hostvars: t.Any, groups: t.Any) -> dict[str, t.Any]:
-    """``{deployment, root, directory, hosts}`` from Ansible's variables, without localhost.
+    """``{deployment, root, directory, hosts, runtime_facts}`` from Ansible's variables, without localhost.
 
     Empty if the name or the root is invalid, or differs between hosts: another deployment would be taken for this one.
     """
@@ -28,17 +30,18 @@ def unplanned(variables: t.Any, hostvars: t.Any, groups: t.Any) -> dict[str, t.A
     hosts = members(groups, group)
     found, conflicts = deployment_variables(_named(variables), {name: _named(hostvars[name]) for name in hosts}, hosts)
     description, findings = read_description(found)
-    unclear = {finding.path for finding in (*findings, *conflicts, *unknown_group(groups, group))} & NAMES
-    if unclear or not is_deployment_name(description.deployment) or not is_root(description.root):
+    unclear = {finding.path for finding in (*findings, *conflicts, *unknown_group(groups, group))}
+    if unclear & NAMES or not is_deployment_name(description.deployment) or not is_root(description.root):
         return {}
     return {
         "deployment": description.deployment,
         "root": description.root,
         "directory": directory_of(description),
+        "runtime_facts": {} if RUNTIME in unclear else runtime(description.runtime).facts(),
         "hosts": sorted((name for name in hosts if name != "localhost"), key=natural),
     }
 
 
 def _named(variables: t.Any) -> dict[str, t.Any]:
     """No other variable is read: one may be undefined, such as that of a vault, which is no reason to know nothing."""
-    return {name: variables[name] for name in sorted(NAMES) if name in variables}
+    return {name: variables[name] for name in sorted({*NAMES, RUNTIME}) if name in variables}

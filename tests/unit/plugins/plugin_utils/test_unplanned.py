@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.unplanned import unplanned
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import runtime
 
 GROUPS = {"all": ["a1", "a2", "b10", "b9", "localhost"], "a": ["a1", "a2"], "b": ["b9", "b10"]}
 MODEL = {"inference_model": {"path": "/models/m"}, "inference_pools": "wrong"}
@@ -23,8 +24,15 @@ def test_the_group_selects_the_deployment():
         "deployment": "code",
         "root": "/opt/ascend-inference",
         "directory": "/opt/ascend-inference/deployments/code",
+        "runtime_facts": runtime("systemd").facts(),
         "hosts": ["b9", "b10"],
     }
+
+
+@pytest.mark.parametrize(("name", "cluster"), [("kubernetes", True), ("docker", False), ("podman", None)])
+def test_the_runtime_is_known_if_its_name_is(name, cluster):
+    found = unplanned({"inference_runtime": name, "inference_pools": "wrong"}, {"h": {}}, {"all": ["h"]})
+    assert found["runtime_facts"].get("in_cluster") is cluster
 
 
 def test_the_whole_inventory_has_one_deployment_unless_a_group_is_named():

@@ -1,0 +1,75 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each playbook serves a runtime, or is refused with what to use instead: without hosts Ansible would end as after a success."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes import playbooks, registry
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PUBLIC = {path.stem for path in (ROOT / "playbooks").glob("*.yml")}
+CLUSTER = ROOT / "tests/unit/rehearsal/inventories/kubernetes.yml"
+# What serves a cluster, or says itself what it lacks there; a new playbook is named here or in one of the two tables.
+EVERYWHERE = {"bundle", "check", "deploy", "plan", "prepare", "recipes", "remove", "site", "status", "verify"}
+
+
+def test_each_playbook_is_decided_for_each_runtime():
+    in_cluster, on_hosts = set(playbooks.IN_CLUSTER), set(playbooks.ON_HOSTS)
+    assert EVERYWHERE | in_cluster | on_hosts == PUBLIC
+    assert not EVERYWHERE & (in_cluster | on_hosts)
+    assert not in_cluster & on_hosts
+
+
+@pytest.mark.parametrize("runtime", registry.NAMES)
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_a_refusal_names_what_to_use(name, runtime):
+    text = playbooks.instead(registry.runtime(runtime).facts(), name, "serving")
+    refused = playbooks.IN_CLUSTER if runtime == "kubernetes" else playbooks.ON_HOSTS
+    assert bool(text) == (name in refused)
+    assert not text or text.startswith(f"{name} has nothing to do here: ") and "Nothing was changed. Fix: " in text
+    assert "{" not in text
+
+
+def test_nothing_is_refused_where_the_runtime_is_not_known():
+    assert playbooks.instead({}, "restart", "default") == playbooks.instead({}, "kubernetes", "default") == ""
+    assert playbooks.instead({"in_cluster": True}, "", "default") == ""
+
+
+@pytest.mark.parametrize("name", sorted({*playbooks.IN_CLUSTER, *playbooks.ON_HOSTS}))
+def test_a_playbook_of_the_tables_tells_its_name(name):
+    first = yaml.safe_load((ROOT / f"playbooks/{name}.yml").read_text(encoding="utf-8"))[0]
+    assert first["vars"]["__inference_playbook"] == name
+
+
+def run(path, *options):
+    command = ["ansible-playbook", "-i", str(CLUSTER), str(path), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)  # noqa: S603 # ours
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("restart", "delete pod"), ("bench", "in a pod"), ("watchdog", "stalled_after")]
+)
+def test_a_playbook_without_hosts_is_refused(name, text):
+    status, said = run(ROOT / f"playbooks/{name}.yml")
+    assert (status, f"{name} has nothing to do here" in said, text in said) == (2, True, True), said
+    assert "Gather the states" not in said
+
+
+def test_logs_are_refused_for_a_cluster_whose_inventory_cannot_be_planned():
+    status, said = run(ROOT / "playbooks/logs.yml", "-e", '{"inference_pools": 1}')
+    assert (status, "logs has nothing to do here" in said) == (2, True), said
+
+
+def test_a_playbook_after_the_plan_is_refused_too(tmp_path):
+    own = [{"name": name, "ansible.builtin.import_playbook": f"ascend.inference.{name}"} for name in ("plan", "tune")]
+    path = tmp_path / "own.yml"
+    path.write_text(yaml.safe_dump(own), encoding="utf-8")
+    status, said = run(path)
+    assert (status, "tune has nothing to do here" in said) == (2, True), said
