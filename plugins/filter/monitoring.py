@@ -14,10 +14,10 @@ from ..plugin_utils.description.loader import plain
 from ..plugin_utils.monitoring.files import monitoring_files
 
 
-def files_filter(plan: t.Any, settings: t.Any) -> dict[str, t.Any]:
+def files_filter(plan: t.Any, settings: t.Any, hosts: t.Any = None) -> dict[str, t.Any]:
     """Adapter: the plan on the left. Raises AnsibleFilterError with all errors of the settings."""
     try:
-        return monitoring_files(plain(plan), plain(settings))
+        return monitoring_files(plain(plan), plain(settings), plain(hosts))
     except PlanError as error:
         raise AnsibleFilterError(str(error)) from error
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import subprocess
 
@@ -47,8 +48,8 @@ def test_a_playbook_of_the_tables_tells_its_name(name):
     assert first["vars"]["__inference_playbook"] == name
 
 
-def run(path, *options):
-    command = ["ansible-playbook", "-i", str(CLUSTER), str(path), *options]
+def run(path, *options, inventory=CLUSTER):
+    command = ["ansible-playbook", "-i", str(inventory), str(path), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)  # noqa: S603 # ours
     return done.returncode, done.stdout + done.stderr
 
@@ -73,3 +74,18 @@ def test_a_playbook_after_the_plan_is_refused_too(tmp_path):
     path.write_text(yaml.safe_dump(own), encoding="utf-8")
     status, said = run(path)
     assert (status, "tune has nothing to do here" in said) == (2, True), said
+
+
+OUTSIDE = [("nowhere", 2), ("localhost", 0), (["n1"], 0), (["n1", "nowhere"], 2), ("router:!localhost", 0)]
+
+
+@pytest.mark.parametrize(("host", "status"), OUTSIDE)
+def test_a_host_outside_is_one_of_the_inventory(host, status):
+    found, said = run(ROOT / "playbooks/plan.yml", "-e", json.dumps({"inference_outside": host}))
+    assert (found, "inventory has no host nowhere, so" in said) == (status, status > 0), said
+
+
+def test_monitoring_on_a_host_that_is_not_there_is_refused():
+    settings = json.dumps({"inference_monitoring": {"host": "this_machin"}, "inference_keep_placement": False})
+    status, said = run(ROOT / "playbooks/monitoring.yml", "-e", settings, inventory=ROOT / "inventories/local")
+    assert (status, "Did you mean 'this_machine'?" in said) == (2, True), said

@@ -25,12 +25,12 @@ HEAD = "# Written by the playbook ascend.inference.monitoring from the plan; cha
 PARTS = ("targets", "rules", "dashboards")
 
 
-def monitoring_files(plan: Record, raw: t.Any) -> dict[str, t.Any]:
-    """Options of service_files, what Prometheus has to read, and notes.
+def monitoring_files(plan: Record, raw: t.Any, hosts: t.Collection[str] | None = None) -> dict[str, t.Any]:
+    """Options of service_files, what Prometheus has to read, and notes. ``hosts``: names of the inventory, if they are known.
 
     ``{host, state, directory, folders, files, paths, scrape, notes, reload, install, grafana}``; raises PlanError.
     """
-    settings = read_monitoring(raw)
+    settings = read_monitoring(raw, hosts)
     if plan["runtime_facts"]["in_cluster"]:
         problem = "addresses of pods are not part of the plan"
         fix = "Let Prometheus find the pods of the cluster (kubernetes_sd)."

@@ -99,11 +99,14 @@ class Monitoring:
         return getattr(self, f"{part}_directory") or posixpath.join(self.directory, part)
 
 
-def read_monitoring(raw: t.Any) -> Monitoring:
-    """The settings. Raises PlanError with all errors."""
+def read_monitoring(raw: t.Any, hosts: t.Collection[str] | None = None) -> Monitoring:
+    """The settings. ``hosts``: names of the inventory, if they are known. Raises PlanError with all errors."""
     reader = Reader()
     found = t.cast(Monitoring, reader.record(Monitoring, raw, "inference_monitoring"))
     findings = [*reader.findings, *_contradictions(found)]
+    if hosts is not None and found.host not in ("", "localhost", *hosts):
+        fix = f"{nearest(found.host, hosts)}Name a host of the inventory, or remove it for the controller."
+        findings.append(_finding("host", f"the inventory has no host '{found.host}'", fix))
     if findings:
         raise PlanError(findings)
     return found

@@ -164,3 +164,16 @@ def test_what_is_exported_follows_what_is_watched():
 )
 def test_names_in_an_expression(text, names):
     assert metrics.names_in(text) == names
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "n1"])
+def test_a_host_of_the_inventory_reads_the_files(host):
+    assert read_monitoring({"host": host}, ["n1", "n2"]).host == host
+    assert read_monitoring({"host": "elsewhere"}).host == "elsewhere"
+
+
+def test_another_host_is_refused():
+    with pytest.raises(PlanError) as caught:
+        read_monitoring({"host": "prometeus"}, ["n1", "prometheus"])
+    assert "the inventory has no host 'prometeus'" in str(caught.value)
+    assert "Did you mean 'prometheus'?" in str(caught.value)
