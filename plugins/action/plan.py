@@ -16,10 +16,11 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.inventory import GROUP, common_value, members
+from ..plugin_utils.description.misspelt import without_prefix
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.hosts.plan_memory import plan_memory
 from ..plugin_utils.plan.begun import known_hosts, placement_text
-from ..plugin_utils.plan.handover import folder_of, hand_over, planned, refusal_with, take
+from ..plugin_utils.plan.handover import folder_of, hand_over, names_of, planned, refusal_with, take
 from ..plugin_utils.plan.placement_kept import common_record, ignored_files
 from ..plugin_utils.plan.planner import garbage_collection_suspended
 from ..plugin_utils.plan.unplanned import unplanned
@@ -74,6 +75,8 @@ class ActionModule(ActionBase):
                     Display().warning(visible(text))
                 plan, new = self._plan(task_vars, hostvars, options["deployed"], record)
                 bundle = bundle_of(plan, hostvars) if options["deployed"] is None else ""
+                for text in without_prefix(names_of({}, hostvars)) if options["deployed"] is None else ():
+                    Display().warning(text)
                 if not options["quiet"]:
                     self._show(
                         plan, options["show"], memory(plan, options), self._refusal_of_newer(plan, task_vars, hostvars)

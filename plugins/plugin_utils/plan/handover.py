@@ -19,6 +19,7 @@ import typing as t
 from ...module_utils.status.plan import status_plan
 from ..description.findings import Finding
 from ..description.inventory import GROUP, deployment_variables, inventory_of, members, unknown_group
+from ..description.misspelt import misspelt
 from .planner import launch_plan, refusal_of
 from .record import record_of
 from .render.balancer import balancer_of
@@ -63,8 +64,14 @@ def _described(
     hosts = members(groups, str(variables[GROUP]) if GROUP in variables else "")
     hostvars = {name: hostvars[name] for name in hosts}  # Ansible recomputes them at each access
     description, conflicts = deployment_variables(variables, hostvars, hosts)
+    conflicts += misspelt(names_of(variables, hostvars))
     conflicts += unknown_group(groups, str(variables[GROUP]) if GROUP in variables else "")
     return description, inventory_of(hostvars, hosts), conflicts
+
+
+def names_of(variables: t.Any, hostvars: t.Any) -> set[str]:
+    """The names of all variables of the controller and of hosts."""
+    return {str(name) for source in (variables, *hostvars.values()) for name in source}
 
 
 def folder_of(temporary: str) -> str:

@@ -115,6 +115,14 @@ def test_a_placement_that_is_not_one_is_a_warning(act):
     assert len(act.warned) == 1 and "h2" in act.warned[0]
 
 
+@pytest.mark.parametrize("place", ["localhost", "old"])
+def test_an_option_without_its_prefix_is_a_warning_of_the_first_plan(act, place):
+    act.hostvars[place] = {"kv_transfer": "mooncake", "model": "m"}
+    act()
+    act(deployed={})
+    assert act.warned == ["The variable kv_transfer has no effect. Did you mean inference_kv_transfer?"]
+
+
 def test_with_only_no_host_is_selected_or_asked(act):
     none = {"hosts": [], "router_hosts": [], "cluster": [], "asked": [], "left": [], "lost": []}
     answer = {"deployed": {"h2": json.dumps(PLACES)}}
