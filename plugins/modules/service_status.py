@@ -260,6 +260,8 @@ def drilled(directory):
 
 def no_plan(problem, unreadable):
     """The finding of a host whose plan is not known: none was deployed, or it cannot be read."""
+    if not unreadable and "Fix: " in problem:
+        return problem
     kind = (
         "the plan that is deployed on this host cannot be read"
         if unreadable

@@ -145,13 +145,13 @@ def deployed_text(directory):
     except tree.TreeError as error:
         return "", str(error)
     if folder is None:
-        return "", f"{directory}: No such file or directory"
+        return "", f"nothing is deployed on this host: there is no {directory}. Fix: run ascend.inference.site"
     try:
         entry = tree.look(folder, PLAN)
     finally:
         os.close(folder)
     if entry is None:
-        return "", f"{path}: No such file or directory"
+        return "", f"no deployment was completed on this host: there is no {path}. Fix: run ascend.inference.site"
     if not tree.trusted(entry):
         return "", (
             f"{path} is not a file that only root or the connected user can write ({entry.kind}, owner {entry.uid}, mode {entry.mode:04o}), "

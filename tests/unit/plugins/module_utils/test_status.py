@@ -18,6 +18,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.status import ser
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION, deployed, status_plan
 from ansible_collections.ascend.inference.plugins.module_utils.status.services import Host
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
+from ansible_collections.ascend.inference.plugins.modules.service_status import no_plan
 
 COUNTERS = """
 vllm:num_requests_running{engine="0"} 0
@@ -344,8 +345,16 @@ def test_files_made_on_the_host_are_part_of_what_runs(tmp_path):
     assert "runs with other settings" in findings(ours=ours, states=states)[0]
 
 
+def test_where_nothing_was_deployed_one_sentence_says_so(tmp_path):
+    fix = "Fix: run ascend.inference.site"
+    none = str(tmp_path / "none")
+    assert deployed(none)[1] == f"nothing is deployed on this host: there is no {none}. {fix}"
+    begun = f"no deployment was completed on this host: there is no {tmp_path}/plan.json. {fix}"
+    assert deployed(str(tmp_path))[1] == no_plan(begun, False) == begun
+    assert no_plan("plan.json is not JSON", True).startswith("the plan that is deployed on this host cannot be read: ")
+
+
 def test_the_deployed_plan(tmp_path):
-    assert "No such file" in deployed(str(tmp_path))[1]
     (tmp_path / "plan.json").write_text("{")
     assert deployed(str(tmp_path))[0] is None and "is not JSON" in deployed(str(tmp_path))[1]
     (tmp_path / "plan.json").write_text(json.dumps({**plan(), "plan_version": 1}))
