@@ -17,6 +17,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.inventory import GROUP, common_value, members
 from ..plugin_utils.description.misspelt import without_prefix
+from ..plugin_utils.description.outputs import refusals
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.hosts.plan_memory import plan_memory
 from ..plugin_utils.plan.begun import known_hosts, placement_text
@@ -40,6 +41,7 @@ ARGUMENTS = {
     "ignore": {"type": "list", "elements": "str", "default": []},
     "quiet": {"type": "bool", "default": False},
     "optional": {"type": "bool", "default": False},
+    "playbook": {"type": "str", "default": ""},
     "deployed": {"type": "dict"},
 }
 
@@ -68,6 +70,9 @@ class ActionModule(ActionBase):
         hostvars = Remembered(task_vars["hostvars"])
         with garbage_collection_suspended():
             try:
+                lost = refusals(options["playbook"], hostvars[task_vars["inventory_hostname"]])
+                if lost:
+                    raise ValueError("\n".join(lost))
                 answers = {host: str(text) for host, text in (options["deployed"] or {}).items()}
                 files = {host: placement_text(text) for host, text in answers.items()}
                 record = common_record(files.values())

@@ -46,6 +46,10 @@ options:
         result has RV(unplanned).
     type: bool
     default: false
+  playbook:
+    description: The playbook that plans. Files on the controller that it writes at its end are judged before it begins.
+    type: str
+    default: ""
   deployed:
     description:
       - The hosts' files C(placement.json) by host, empty texts for hosts without one. Instances keep the places that they have there. The

@@ -14,6 +14,7 @@ from ..bench.runs import bench_runs
 from ..description.findings import Finding, PlanError
 from ..description.inventory import members
 from ..description.loader import Reader, documented
+from ..description.outputs import closed
 from ..description.values import natural
 from ..drill.runs import drill_runs
 
@@ -84,11 +85,7 @@ def _without_hosts(plan: Record) -> t.Iterator[Finding]:
 
 
 def _without_folder(folder: str) -> t.Iterator[Finding]:
-    problem, fix = "", "Create the folder."
-    if not os.path.isdir(folder):
-        problem = f"{folder} is no folder on the controller"
-    elif not os.access(folder, os.W_OK | os.X_OK):
-        problem, fix = f"the controller's user may not write in {folder}", "Name another folder, or change its owner."
+    problem, fix = closed(folder)
     if problem:
         why = "The page and the archive could not be written after an hour of work."
         yield Finding("inference_acceptance.folder", "ACCEPTANCE-FOLDER", problem, fix, why=why)

@@ -10,6 +10,7 @@ import os
 import typing as t
 
 from ..description.findings import Finding
+from ..description.outputs import unwritable
 from .curves import MISSING, pygal_missing
 from .report import FORMAT
 from .services import PARTS
@@ -32,13 +33,9 @@ def file_findings(files: t.Mapping[str, t.Any]) -> list[Finding]:
 
 def _written(name: str, path: str) -> tuple[str, str]:
     """(what is wrong, fix) of a file that will be written."""
-    if os.path.isdir(path):
-        return f"{path} is a folder", "Name a file."
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        return f"{folder} is no folder on the controller", "Create the folder."
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return f"the controller's user may not write in {folder}", "Name another folder, or change its owner."
+    problem, fix = unwritable(path)
+    if problem:
+        return problem, fix
     if name == PAGE and pygal_missing():
         return MISSING
     return "", ""

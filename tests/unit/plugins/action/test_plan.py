@@ -115,6 +115,15 @@ def test_a_placement_that_is_not_one_is_a_warning(act):
     assert len(act.warned) == 1 and "h2" in act.warned[0]
 
 
+@pytest.mark.parametrize("optional", [False, True])
+def test_a_file_that_could_not_be_written_ends_the_run_before_it_plans(act, optional):
+    act.hostvars["localhost"] = {"inference_status_file": "/missing/status.json"}
+    act.unplanned = KNOWN
+    found = act(playbook="status", optional=optional)
+    assert found["failed"] and found["msg"].startswith("inference_status_file: /missing is no folder on the controller")
+    assert act.records == []
+
+
 @pytest.mark.parametrize("place", ["localhost", "old"])
 def test_an_option_without_its_prefix_is_a_warning_of_the_first_plan(act, place):
     act.hostvars[place] = {"kv_transfer": "mooncake", "model": "m"}

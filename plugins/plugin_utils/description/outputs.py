@@ -1,0 +1,56 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files on the controller that playbooks write at their end. They are judged before a playbook begins, so that its result is not lost."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+PLAN = ("plan_file", "plan_html")
+CHECK = ("check_html", "check_json")
+VERIFY = ("verify_file",)
+WRITTEN = {
+    "acceptance": (*PLAN, *CHECK, *VERIFY),
+    "advise": (*PLAN, "advise_inventory", "advise_json"),
+    "bench": ("status_file",),  # its own are judged with its settings
+    "check": (*PLAN, *CHECK),
+    "deploy": (*PLAN, *CHECK, "manifests_file"),
+    "drill": ("status_file", "drill_json", "drill_markdown", *VERIFY),
+    "fabric": (*PLAN, "fabric_json"),
+    "kubernetes": (*PLAN, "manifests_file"),
+    "logs": ("logs_file",),
+    "plan": PLAN,
+    "prepare": (*PLAN, *CHECK),
+    "rollback": VERIFY,
+    "site": (*PLAN, *CHECK, *VERIFY, "manifests_file"),
+    "status": ("status_file",),
+    "upgrade": (*PLAN, *CHECK, *VERIFY),
+    "verify": (*PLAN, *VERIFY),
+}
+
+
+def unwritable(path: str) -> tuple[str, str]:
+    """(what is wrong, fix) of a file that will be written; both empty if it can be."""
+    return (f"{path} is a folder", "Name a file.") if os.path.isdir(path) else closed(os.path.dirname(path))
+
+
+def closed(folder: str) -> tuple[str, str]:
+    """(what is wrong, fix) of a folder for files; both empty if it takes them."""
+    if not os.path.isdir(folder):
+        return f"{folder} is no folder on the controller", "Create the folder."
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"the controller's user may not write in {folder}", "Name another folder, or change its owner."
+    return "", ""
+
+
+def refusals(playbook: str, variables: t.Mapping[str, t.Any]) -> list[str]:
+    """Why files that a playbook writes cannot be written, one text for each. A relative path is one of the current folder."""
+    found = []
+    for name in (f"inference_{name}" for name in WRITTEN.get(playbook, ())):
+        path = str(variables[name] or "") if name in variables else ""
+        problem, fix = unwritable(os.path.realpath(os.path.expanduser(path))) if path else ("", "")
+        if problem:
+            found.append(f"{name}: {problem}, so the result would be lost. Nothing was changed. Fix: {fix}")
+    return found

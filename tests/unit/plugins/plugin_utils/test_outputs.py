@@ -1,0 +1,57 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files on the controller that a playbook writes are judged before it begins."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.outputs import WRITTEN, refusals
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import RUN_VARIABLES
+
+PLAYBOOKS = pathlib.Path(__file__).resolve().parents[4] / "playbooks"
+# Judged with the settings of bench.
+ELSEWHERE = {"inference_bench_json", "inference_bench_markdown", "inference_bench_html"}
+
+
+@pytest.mark.parametrize("playbook", sorted(WRITTEN))
+def test_a_folder_that_is_missing_is_refused(playbook, tmp_path):
+    for name in WRITTEN[playbook]:
+        path = tmp_path / "missing" / "file"
+        (text,) = refusals(playbook, {f"inference_{name}": str(path)})
+        assert text.startswith(
+            f"inference_{name}: {path.parent} is no folder on the controller, so the result would be lost."
+        )
+        assert refusals(playbook, {f"inference_{name}": str(tmp_path / "file")}) == []
+        assert refusals(playbook, {f"inference_{name}": ""}) == refusals(playbook, {}) == []
+
+
+def test_a_folder_is_no_file_and_others_write_other_files(tmp_path):
+    (text,) = refusals("check", {"inference_check_html": str(tmp_path)})
+    assert "is a folder" in text and "Fix: Name a file." in text
+    assert refusals("restart", {"inference_check_html": "/missing/x"}) == []
+
+
+def test_a_relative_path_and_one_of_the_home_are_those_of_the_controller(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert refusals("check", {"inference_check_html": "x.html", "inference_check_json": "~/x.json"}) == []
+    assert len(refusals("check", {"inference_check_html": "sub/x.html", "inference_check_json": "~/sub/x.json"})) == 2
+
+
+def test_each_file_that_a_playbook_writes_is_judged():
+    texts = "".join(path.read_text(encoding="utf-8") for path in PLAYBOOKS.rglob("*.yml"))
+    written = set(re.findall(r"dest: \"\{\{ (inference_\w+)", texts))
+    judged = {f"inference_{name}" for names in WRITTEN.values() for name in names}
+    assert {name for name in written if not name.endswith("_dir")} <= judged | ELSEWHERE
+    assert {name.removeprefix("inference_") for name in judged} <= set(RUN_VARIABLES)
+
+
+@pytest.mark.parametrize("playbook", sorted(WRITTEN))
+def test_a_playbook_with_files_tells_its_name(playbook):
+    first = yaml.safe_load((PLAYBOOKS / f"{playbook}.yml").read_text(encoding="utf-8"))[0]
+    assert first["vars"]["__inference_playbook"] == playbook
