@@ -20,6 +20,7 @@ from ansible.utils.display import Display
 from ..module_utils.install.bundle_files import host as this_machine
 from ..module_utils.install.venv import Builder, VenvError, run_command
 from ..module_utils.install.venv_options import ARGUMENTS as VENV
+from ..module_utils.tools.how_many import how_many
 from ..module_utils.tools.text import visible
 from ..plugin_utils.bundle import controller, signature
 from ..plugin_utils.bundle.apt import Apt
@@ -170,7 +171,7 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
         os.rmdir(os.path.join(options["path"], "incomplete"))
     sizes = size_text(sum(each["size"] for each in items))
     Display().display(
-        f"{options['path']}: {len(items)} files, {sizes}; fetched now: {len(store.fetched)} files, {size_text(store.fetched_bytes)}"
+        f"{options['path']}: {how_many(len(items), 'file')}, {sizes}; fetched now: {how_many(len(store.fetched), 'file')}, {size_text(store.fetched_bytes)}"
     )
     return {
         "changed": changed or bool(store.fetched),

@@ -87,6 +87,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.balancer.admin import Balancer, BalancerProblem
 from ..module_utils.balancer.servers import bring, lines, shown
 from ..module_utils.router.drain import FIX
+from ..module_utils.tools.how_many import how_many
 from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
@@ -114,8 +115,8 @@ def brought(module):
         module.fail_json(msg=visible(f"Routers of the balancer: {error}"))
     for name in sorted(done.busy):
         module.warn(
-            "{} has {} requests after {} s, and is stopped now: they may fail. {}".format(
-                name, done.busy[name], params["timeout"], FIX
+            "{} has {} after {} s, and is stopped now: what is not answered may fail. {}".format(
+                name, how_many(done.busy[name], "request"), params["timeout"], FIX
             )
         )
     return done

@@ -140,6 +140,7 @@ from ..module_utils.hccn.gather import RetryingTool
 from ..module_utils.hccn.ping import pairs, peer_errors, peer_name, ping_all
 from ..module_utils.npu_smi.devices import find_devices
 from ..module_utils.tools.errors import ToolError
+from ..module_utils.tools.how_many import how_many
 from ..module_utils.tools.record import Recorder
 from ..module_utils.tools.runner import ToolMissing, run, tool_of
 from ..module_utils.tools.text import visible
@@ -188,7 +189,9 @@ def main():
     if lost and module.params["fail"]:
         first = "; ".join(f"device {pair['device_id']} to {peer_name(pair)}: {pair['reason']}" for pair in lost[:3])
         more = f" (and {len(lost) - 3} more)" if len(lost) > 3 else ""
-        module.fail_json(msg=visible(f"{len(lost)} pairs are unreachable: {first}{more}"), changed=False, **result)
+        module.fail_json(
+            msg=visible(f"{how_many(len(lost), 'unreachable pair')}: {first}{more}"), changed=False, **result
+        )
     module.exit_json(changed=False, **result)
 
 

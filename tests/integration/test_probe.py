@@ -85,7 +85,7 @@ def test_a_deployed_probe_is_seen_by_status_and_leaves_with_its_variable(service
         inference_logs_file=str(archive),
         inference_secrets={"unused": SECRET},
     )
-    assert "logs of 1 hosts" in output
+    assert "logs of 1 host," in output
     assert "changed=1" in output  # the archive
     with tarfile.open(str(archive)) as read:
         texts = {name: read.extractfile(name).read().decode() for name in read.getnames()}

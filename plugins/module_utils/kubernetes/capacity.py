@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 
 from ..tools.finding import Finding
+from ..tools.how_many import how_many
 from .names import COMPONENT, SERVING_ROLE, condition
 from .quantity import is_quantity, quantity
 from .readiness import alive, is_ready
@@ -72,7 +73,7 @@ def node_shortage(plan, nodes, taken=None):
     if not any(sizes):
         others = sorted({key for node in nodes for key in _resources(node) if "/" in key})
         seen = out or ("they offer {}".format(", ".join(others)) if others else "they offer no devices")
-        problem = f"none of the {len(nodes)} nodes offers {resource}; {seen}"
+        problem = f"no node offers {resource}, of {how_many(len(nodes), 'node')}; {seen}"
         fix = "Set inference_kubernetes.resource to a resource of the nodes, or install Ascend's device plugin."
         fix = "Bring the nodes back." if out else fix
         return [_unschedulable("inference_kubernetes.resource", resource, problem, fix)]
@@ -81,7 +82,7 @@ def node_shortage(plan, nodes, taken=None):
     if not lacking:
         return []
     amount, name, there = lacking
-    total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
+    total = f"{how_many(len([size for size in sizes if size]), 'node')} with {sum(sizes)} x {resource}"
     total += f" ({out})" if out else ""
     total += f", of which other pods hold {sum(taken.values())}" if taken else ""
     problem = (

@@ -22,6 +22,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, NamedTuple, Sequence, Union
 
+from ..tools.how_many import how_many
 from ..tools.http_client import Target, ask
 from ..verify.metrics import FINISHED, RUNNING, WAITING, Samples, read_metrics
 
@@ -76,7 +77,7 @@ def left_in(engine: Engine, found: Found) -> str:
     texts = []
     for name, text in ((RUNNING, "running"), (WAITING, "waiting")):
         if found.get(name):
-            texts.append(f"{found[name]:.0f} requests {text}")
+            texts.append(f"{how_many(round(found[name]), 'request')} {text}")
     held = max([found.get(name, 0.0) for name in USAGE])
     if engine.kind == "prefill" and held > 1e-6:
         texts.append(f"{held:.2%} of its KV cache held for decode")

@@ -16,6 +16,8 @@ import time
 import zlib
 from typing import Any, Iterable
 
+from ..tools.how_many import how_many
+
 REMOVED = (
     "Secrets, texts of clients and models, and what messages of exceptions quote were replaced by [left out]; messages of exceptions have at most "
     "300 characters. left_out counts the places of each host."
@@ -97,9 +99,8 @@ def _add(archive: tarfile.TarFile, name: str, text: str, now: int) -> None:
 def text_of(path: str, size: int, summary: dict[str, Any]) -> str:
     """The size of the archive, hosts without logs, and logs that are incomplete."""
     logs = [(host, row) for host, item in summary["hosts"].items() for row in item["logs"]]
-    lines = [
-        f"{path} has {len(logs)} logs of {len(summary['hosts'])} hosts, {size / 1024:.0f} KiB. Look through it before it leaves the site."
-    ]
+    has = f"{how_many(len(logs), 'log')} of {how_many(len(summary['hosts']), 'host')}, {size / 1024:.0f} KiB"
+    lines = [f"{path} has {has}. Look through it before it leaves the site."]
     lines += [f"{host}: no logs, because it did not answer" for host in summary["missing"]]
     lines += [f"{host}: {item['problem']}" for host, item in summary["hosts"].items() if item["problem"]]
     lines += [f"{host} {row['name']}: {row['problem']}" for host, row in logs if row["problem"]]

@@ -11,6 +11,7 @@ import shlex
 from typing import Any, Dict, Iterable
 from urllib.parse import urlsplit
 
+from ..tools.how_many import how_many
 from . import records
 from .faults import Problem
 from .plan import VerifyPlan
@@ -76,13 +77,13 @@ def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[rec
         line = plan.release.lines.transferred.strip()
         for hop in sorted({item["hop"] for item in missing}):
             ids = [item["id"] for item in missing if item["hop"] == hop]
-            problem = Problem(f"no line {line!r} for {len(ids)} probe requests", "no_line")
+            problem = Problem(f"no line {line!r} for {how_many(len(ids), 'probe request')}", "no_line")
             broken.append(records.failed("logs", hop, problem, requests=ids))
     if broken:
         return broken
-    message = f"no red flag in {len(readable)} logs"
+    message = f"no red flag in {how_many(len(readable), 'log')}"
     if proved:
-        message += f", a transfer line for each of {len(proved)} requests"
+        message += f", a transfer line for each of {how_many(len(proved), 'request')}"
     return [records.passed("logs", "", message, read=sorted(readable), proved_requests=proved)]
 
 

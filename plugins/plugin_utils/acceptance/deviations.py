@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.how_many import how_many
 from ..description.findings import Finding, spans
 from ..hosts.thresholds import Thresholds, thresholds
 
@@ -132,7 +133,7 @@ def _verify(given: Record) -> t.Iterator[Finding]:
         if cell.get("status") not in ("passed", "failed")
     ]
     if uncovered:
-        problem = f"{len(uncovered)} pairs of ranks were not tested"
+        problem = f"not tested: {how_many(len(uncovered), 'pair')} of ranks"
         yield _finding("VERIFY-PAIRS", "verify", problem, fix, "unknown")
     if report.get("changed"):
         problem = (

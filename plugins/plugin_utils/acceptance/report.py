@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 import typing as t
 
+from ...module_utils.tools.how_many import how_many
 from ...module_utils.verify.gate import needless
 from ...module_utils.verify.plan import read_plan
 from ..hosts.check_plan import observed
@@ -90,7 +91,7 @@ def _of_verify(given: Record) -> t.Iterator[dict[str, str]]:
         return
     cells = [cell.get("status") for row in report["pairs"].values() for cell in row.values()]
     texts = [
-        f"{len(report['requests'])} requests",
+        how_many(len(report["requests"]), "request"),
         f"{cells.count('passed')} of {len(cells)} pairs of ranks passed" if cells else "",
     ]
     texts += [

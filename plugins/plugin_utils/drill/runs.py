@@ -140,7 +140,7 @@ def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record])
     candidates = _candidates(plan, fault)
     services = candidates or services
     names = [service["name"] for service in services]
-    what = f"all {len(names)} services" if fault.kind == "host" else names[0]
+    what = f"all services ({len(names)})" if fault.kind == "host" else names[0]
     what = f"the leader of {', '.join(names)}" if candidates else what
     one = f"one rank of {what}" if fault.part == "rank" else what
     how = {"kill": "kill", "pause": f"pause for {fault.seconds} s", "jitter": "jitter"}[fault.action]

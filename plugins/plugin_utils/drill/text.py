@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.how_many import how_many
 from ..bench.text import table
 
 Record = t.Mapping[str, t.Any]
@@ -29,7 +30,7 @@ def drill_text(report: Record) -> list[str]:
         if fault["figures"]:
             lines += _figures(fault)
         for name, logged in fault["logged"].items():
-            lines += ["", f"{name} logged {logged['count']} lines with warnings or errors:", ""]
+            lines += ["", f"{name} logged {how_many(logged['count'], 'line')} with warnings or errors:", ""]
             lines += [f"    {line}" for line in logged["lines"]]
         for finding in fault["findings"]:
             lines += [
@@ -65,7 +66,7 @@ def _figures(fault: Record) -> list[str]:
         sentences.append(_failover(fault["store"]))
     if after["unstable"]:
         sentences.append(f"{after['unstable']} texts differ at each repetition, which is no fault.")
-    problems = [f"* {row['count']} times: {row['problem']}" for row in after["problems"]]
+    problems = [f"* {how_many(row['count'], 'time')}: {row['problem']}" for row in after["problems"]]
     return [*_timeline(fault), "", *table(rows), "", " ".join(sentences), *([""] if problems else []), *problems]
 
 

@@ -14,6 +14,7 @@ import re
 import ssl
 import typing as t
 
+from ...module_utils.tools.how_many import how_many
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
 from .completeness import known_details
@@ -270,7 +271,11 @@ def _ending(certificate: Record, now: float, least_days: int) -> tuple[str, str]
         days = int((end - now) // 86400)
         if days >= least_days:
             return "", ""
-        return (f"expired {-days} days ago", "") if days < 0 else (f"expires in {days} days", "warning")
+        return (
+            (f"expired {how_many(-days, 'day')} ago", "")
+            if days < 0
+            else (f"expires in {how_many(days, 'day')}", "warning")
+        )
     state = certificate.get("expiration")
     if state == "expired":
         return "has expired, according to hccn_tool", ""
@@ -470,11 +475,11 @@ def flaps(case: Observed) -> t.Iterator[Finding]:
             continue
         more = grown(record).get("link_downs", 0)
         if more:
-            problem = f"the link went down {more} times in {record['growth']['seconds']:g} seconds"
+            problem = f"the link went down {how_many(more, 'time')} in {record['growth']['seconds']:g} seconds"
             yield Finding.at(place(host, device), downs, problem, severity="error")
         elif downs > case.thresholds.link_downs:
             limit = f"allowed: {case.thresholds.link_downs}, threshold link_downs"
-            problem = f"the link went down {downs} times since the chip started{_not_now(record)} ({limit})"
+            problem = f"the link went down {how_many(downs, 'time')} since the chip started{_not_now(record)} ({limit})"
             yield Finding.at(place(host, device), downs, problem, severity=_past(record))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.how_many import how_many
 from ..description.findings import Finding, grouped, places
 from ..description.values import natural
 from .check_plan import observed
@@ -60,7 +61,7 @@ def _head(case: Observed, findings: t.Sequence[Record], run: t.Mapping[str, str]
     facts = [
         ("Model", plan["model"].get("name") or plan["model"]["path"]),
         ("Release", f"{plan['release']}, runtime {plan['runtime']}"),
-        ("Hosts", f"{answered} of {len(plan['hosts'])} answered; {len(plan['services'])} services"),
+        ("Hosts", f"{answered} of {len(plan['hosts'])} answered; {how_many(len(plan['services']), 'service')}"),
         ("Pings", coverage(case) or "none planned"),
         ("Connections", tcp_coverage(case)),
         ("Left out", ", ".join(sorted(case.left_out))),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from ...module_utils.tools.how_many import how_many
 from ..plan.revision import other_software
 from ..plan.service import other_user
 from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
@@ -302,7 +303,7 @@ def cost(
     routers = [name for step in found["roll"] for name in step["routers"]]
     count = len(found["roll"]) - len(routers)
     lines = [
-        f"{count} steps; in each, one instance of each pool that changes finishes its requests, restarts, is proven and returns."
+        f"{how_many(count, 'step')}; in each, one instance of each pool that changes finishes its requests, restarts, is proven and returns."
     ]
     lines = lines if count else []
     lines += (

@@ -17,6 +17,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from ...module_utils.tools.how_many import how_many
 from ..description.findings import Finding
 from ..description.groups import similar
 from ..description.values import natural
@@ -251,7 +252,7 @@ def _place_one(
             return None, Finding(
                 path,
                 "PLACE-CAPACITY",
-                f"instance {number} needs {share} devices on {host.name}, which has {len(usable(host, pool))}"
+                f"instance {number} needs {how_many(share, 'device')} on {host.name}, which has {len(usable(host, pool))}"
                 f"{_other_demand(description, host, name, slot, shapes)}",
                 "Plan fewer or smaller instances, or add hosts.",
                 value=str(pool.instances),
@@ -323,8 +324,8 @@ def _other_demand(description: Description, host: Host, name: str, slot: int, sh
     others = {
         other: _demand(host, pools[other], shapes[other]) for other in sharing(description, host) if other != name
     }
-    parts = [f"{slot} instance{'s' if slot > 1 else ''} of this pool"] if slot else []
-    parts += [f"{count} devices of pool {other}" for other, count in others.items() if count]
+    parts = [f"{how_many(slot, 'instance')} of this pool"] if slot else []
+    parts += [f"{how_many(count, 'device')} of pool {other}" for other, count in others.items() if count]
     return f", shared with {' and '.join(parts)}" if parts else ""
 
 

@@ -16,6 +16,7 @@ import json
 import typing as t
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from ...module_utils.tools.how_many import how_many
 from ..description.findings import Finding
 from ..description.values import natural
 from ..description.variables import Description, Host, Pool
@@ -271,7 +272,7 @@ def _no_place(name: str, pool: Pool, number: int, kept: int) -> Finding:
     return Finding(
         f"inference_pools.{name}.instances",
         "PLACE-CAPACITY",
-        f"no host has {pool.devices_per_instance} free devices for instance {number} beside the {kept} instances of this pool "
+        f"no host has {how_many(pool.devices_per_instance, 'free device')} for instance {number} beside the {how_many(kept, 'instance')} of this pool "
         "and those of other pools that keep their places",
         f"Plan fewer or smaller instances, add hosts, {AGAIN}",
         value=str(pool.instances),

@@ -16,6 +16,7 @@ import dataclasses
 import typing as t
 from dataclasses import dataclass
 
+from ...module_utils.tools.how_many import how_many
 from ..description.findings import Finding
 from ..description.variables import Description, Host, Ports
 from ..engines.base import Engine
@@ -214,7 +215,7 @@ def short_lists(description: Description, instances: t.Iterable[Instance]) -> li
 
 def _short(path: str, first_ports: tuple[int, ...], count: int, number: int | None) -> Finding:
     """``number``: the highest one of an instance, if it is not the last of as many as are planned."""
-    whose = f"{count} instances" if number is None else f"the numbers 0 to {number} of instances that run"
+    whose = how_many(count, "instance") if number is None else f"the numbers 0 to {number} of instances that run"
     each = "instance" if number is None else "of these numbers, also if no instance has it at present"
     return Finding(
         path,

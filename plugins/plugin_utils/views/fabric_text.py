@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import typing as t
 
+from ...module_utils.tools.how_many import how_many
 from ...module_utils.tools.text import one_line
 
 SHOWN = ("ip", "gateway", "netdetect", "mtu", "tls")
@@ -31,9 +32,9 @@ def fabric_text(diffs: Diffs, promised: bool = False) -> list[str]:
                     after[key][_shown(key, values[key])] += 1
             after["ip"]["set" if values.get("ip") else "not set"] += "ip" in values
     for key in sorted(after):
-        counted = [f"{value} on {count}" for value, count in sorted(after[key].items()) if count]
+        counted = [f"{value} on {how_many(count, 'device')}" for value, count in sorted(after[key].items()) if count]
         if counted:
-            lines.append(f"{key} {'would be' if promised else 'is'} {', '.join(counted)} devices")
+            lines.append(f"{key} {'would be' if promised else 'is'} {', '.join(counted)}")
     return lines
 
 

@@ -9,6 +9,7 @@ import itertools
 import shlex
 import typing as t
 
+from ...module_utils.tools.how_many import how_many
 from ..description.findings import Finding, finding_lines, grouped, spans
 from ..plan.rules.all import rules_lines
 from ..recipes.advice import advice_lines
@@ -72,7 +73,7 @@ def _recipe(plan: Plan) -> list[str]:
 
 def count(things: t.Sized, noun: str, plural: str = "s") -> str:
     """A number with its noun: 1 host, 4 hosts."""
-    return f"{len(things)} {noun}" + ("" if len(things) == 1 else plural)
+    return how_many(len(things), noun, plural)
 
 
 def _table(plan: Plan) -> list[str]:

@@ -12,6 +12,7 @@ import typing as t
 from ...module_utils.kubernetes.quantity import quantity
 from ...module_utils.status.routers import out_of_service
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from ...module_utils.tools.how_many import how_many
 from ...module_utils.tools.versions import told
 from ..description.values import natural
 from ..hosts.connection import OTHER, cause, in_one_line
@@ -271,7 +272,7 @@ def _cluster(hosts: t.Mapping[str, Report]) -> list[str]:
     parts = [f"{name} {version}" for name, version in known if version]
     if facts["nodes"]:
         offered = sum(int(quantity(amount)) for amount in facts["nodes"].values())
-        parts.append(f"{offered} devices on {len(facts['nodes'])} nodes")
+        parts.append(f"{how_many(offered, 'device')} on {how_many(len(facts['nodes']), 'node')}")
     if facts["nodes"] and facts.get("devices_held") is not None:
         parts.append(f"{sum(facts['devices_held'].values())} of them held by pods of others")
     hidden = f"; no permission to read: {', '.join(facts['hidden'])}" if facts["hidden"] else ""

@@ -9,6 +9,7 @@ import ipaddress
 import re
 import typing as t
 
+from ....module_utils.tools.how_many import how_many
 from ...description.findings import Finding, nearest
 from ...description.values import canonical
 from ..render.client_paths import refused_path
@@ -143,8 +144,8 @@ def _apis(case: Case, pool: str) -> list[Service]:
 
 def _compare(case: Case, where: str, pool: str, hosts: tuple[str, ...], ports: tuple[str, ...]) -> t.Iterator[Finding]:
     if len(hosts) != len(ports):
-        problem = f"{len(hosts)} hosts and {len(ports)} ports cannot be paired"
-        yield Finding.at(where, f"{len(hosts)} hosts, {len(ports)} ports", problem)
+        found = [how_many(len(hosts), "host"), how_many(len(ports), "port")]
+        yield Finding.at(where, ", ".join(found), f"{' and '.join(found)} cannot be paired")
         return
     listed = set(zip(hosts, ports, strict=True))
     planned = {(engine.address, str(engine.port("api").first)) for engine in _apis(case, pool)}

@@ -575,13 +575,13 @@ def test_nodes_without_the_resource_offer_others():
     other = node("n1", 8)
     other["status"]["allocatable"] = {"cpu": "4", "huawei.com/Ascend910": "8"}
     (found,) = capacity.node_shortage(needing(1), [other], None)
-    assert found.problem == "none of the 1 nodes offers npu; they offer huawei.com/Ascend910"
+    assert found.problem == "no node offers npu, of 1 node; they offer huawei.com/Ascend910"
     assert found.path == "inference_kubernetes.resource"
     other["status"]["allocatable"] = {}
     assert "they offer no devices" in capacity.node_shortage(needing(1), [other], None)[0].problem
     cordoned = dict(node("n1", 8), spec={"unschedulable": True})
     (found,) = capacity.node_shortage(needing(1), [cordoned], None)
-    assert (found.problem, found.fix) == ("none of the 1 nodes offers npu; cordoned: n1", "Bring the nodes back.")
+    assert (found.problem, found.fix) == ("no node offers npu, of 1 node; cordoned: n1", "Bring the nodes back.")
 
 
 def test_roles_that_share_no_node_are_tried_in_every_order():

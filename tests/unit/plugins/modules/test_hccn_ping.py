@@ -51,7 +51,7 @@ def test_lost_packets_fail_or_are_reported(cluster, run_module, fail):
         result["matrix"]["0"]["10.20.1.10"]["reachable"] and result["matrix"]["1"]["10.20.1.11"]["loss_percent"] == 100
     )
     if fail:
-        assert "2 pairs are unreachable" in result["msg"] and "device 0 to 10.20.1.11" in result["msg"]
+        assert "2 unreachable pairs: " in result["msg"] and "device 0 to 10.20.1.11" in result["msg"]
 
 
 def test_hccs_by_address_and_by_sdid(cluster, run_module):

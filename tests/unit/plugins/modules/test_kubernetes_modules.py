@@ -1665,10 +1665,10 @@ def test_a_node_that_is_down_has_no_room(module):
     server = Server()
     lost(server, "n2")
     done = module(server, "deploy", plan(pools__decode__instances=4))
-    assert "1 nodes with 16 x example.com/npu (not ready: n2), too few for all 5 pods" in done["msg"]
+    assert "1 node with 16 x example.com/npu (not ready: n2), too few for all 5 pods" in done["msg"]
     lost(server, "n1", "False")
     done = module(server, "deploy")
-    assert "none of the 2 nodes offers example.com/npu; not ready: n1, n2" in done["msg"]
+    assert "no node offers example.com/npu, of 2 nodes; not ready: n1, n2" in done["msg"]
     assert server.written == []
     lost(server, "n1", "True")
     lost(server, "n2", "True")
@@ -1686,7 +1686,7 @@ def test_nodes_that_are_cordoned_are_named(module):
             {"kind": "Node", "metadata": {"name": name}, "status": node["status"], "spec": {"unschedulable": True}},
         )
     done = module(server, "deploy")
-    assert "none of the 2 nodes offers example.com/npu; cordoned: n1, n2" in done["msg"]
+    assert "no node offers example.com/npu, of 2 nodes; cordoned: n1, n2" in done["msg"]
 
 
 def test_the_pod_of_a_node_that_died_is_explained(module, answers):

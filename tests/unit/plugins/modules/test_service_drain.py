@@ -70,7 +70,7 @@ def test_decode_waits_for_prefill_that_may_have_chosen_it():
 def test_the_wait_ends():
     assert waited(DECODE, [{RUNNING: 3.0, WAITING: 1.0}], timeout=7) == (
         7,
-        {"decode-1": "3 requests running, 1 requests waiting"},
+        {"decode-1": "3 requests running, 1 request waiting"},
     )
     assert waited(PREFILL, [{USAGE: 0.5}], timeout=7).busy == {"prefill-1": "50.00% of its KV cache held for decode"}
 
@@ -162,9 +162,9 @@ def engine():
 
 def test_the_module_warns_and_goes_on(run_module, engine):
     found = run_module("service_drain", engines=[engine], timeout=1)
-    assert (found["failed"], found["changed"], found["busy"]) == (False, False, {"decode-1": "1 requests running"})
+    assert (found["failed"], found["changed"], found["busy"]) == (False, False, {"decode-1": "1 request running"})
     assert (
-        "decode-1 has 1 requests running after 1 s, and is stopped now: these requests may fail. Fix: if requests"
+        "decode-1 has 1 request running after 1 s, and is stopped now: these requests may fail. Fix: if requests"
         in str(found["warnings"])
     )
     assert run_module("service_drain", engines=[engine], timeout=100, check=True)["seconds"] == 0
@@ -175,7 +175,7 @@ def test_the_module_warns_and_goes_on(run_module, engine):
     [
         (PREFILL, None, ""),
         (PREFILL, "not known", "not known"),
-        (PREFILL, {RUNNING: 2.0, WAITING: 1.0}, "2 requests running, 1 requests waiting"),
+        (PREFILL, {RUNNING: 2.0, WAITING: 1.0}, "2 requests running, 1 request waiting"),
         (PREFILL, {RUNNING: 0.0, WAITING: 0.0, USAGE: 1e-6}, ""),
         (PREFILL, {**IDLE, USAGE: 0.0123}, "1.23% of its KV cache held for decode"),
         (PREFILL, {**IDLE, "vllm:gpu_cache_usage_perc": 0.5}, "50.00% of its KV cache held for decode"),
@@ -192,7 +192,7 @@ def test_what_an_engine_has_left(engine, found, text):
 def test_at_the_end_of_the_time_only_decode_is_said_to_wait_for_prefill():
     busy = [{RUNNING: 2.0, FINISHED: 5.0}]
     found = waited(DECODE, [{RUNNING: 1.0}], busy, timeout=1)
-    assert found == (1.0, {"decode-1": "1 requests running"})
+    assert found == (1.0, {"decode-1": "1 request running"})
     assert waited(DECODE, [{}], busy, timeout=1) == (1.0, {"decode-1": "requests at prefill that may be sent to it"})
 
 

@@ -251,7 +251,7 @@ END = "Mon Sep 21 14:13:20 2026 GMT"
         ({"not_after": END}, 30, ("", "")),
         ({"not_after": END}, 29.9, ("expires in 29 days", "warning")),
         ({"not_after": END}, 0.5, ("expires in 0 days", "warning")),
-        ({"not_after": END}, -0.5, ("expired 1 days ago", "")),
+        ({"not_after": END}, -0.5, ("expired 1 day ago", "")),
         ({"not_after": END}, -3, ("expired 3 days ago", "")),
         ({"not_after": END, "expiration": "expired"}, 31, ("", "")),
         ({"not_after": "soon", "expiration": "expired"}, 0, ("has expired, according to hccn_tool", "")),
@@ -278,7 +278,7 @@ def test_a_certificate_is_judged_by_the_clock_of_its_host_and_only_with_tls():
     assert (found.path, found.severity, found.problem, found.value) == (
         DEVICE,
         "error",
-        "the ca expired 1 days ago",
+        "the ca expired 1 day ago",
         END,
     )
     assert [item.severity for item in judged("TLS-CERTIFICATE", "hccs", *plant(True))] == ["remark"]

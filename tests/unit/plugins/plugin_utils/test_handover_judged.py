@@ -602,7 +602,7 @@ def test_the_record_of_a_fault():
         "log_hosts": ["n2", "r"],
     }
     whole_host = fault_run(Fault("host", name="n10"), services)
-    assert whole_host["label"] == "kill: all 1 services on n10" and whole_host["log_hosts"] == ["n10", "r"]
+    assert whole_host["label"] == "kill: all services (1) on n10" and whole_host["log_hosts"] == ["n10", "r"]
     jitter = fault_run(Fault("decode", action="jitter", part="rank", seconds=2, times=5), services, recovery_timeout=7)
     assert jitter["label"] == "jitter (5 pauses of 2 s): one rank of decode-1 on n2"
     assert (jitter["action"], jitter["timeout"], jitter["longest"]) == ("pause", 7, 60 + 18 + 7 + 60 + 300)

@@ -217,7 +217,7 @@ def test_a_host_that_is_smaller_than_the_others_moves_nobody_else():
     hosts = inventory(prefill=["n1"], decode=["n2", "n3"])
     before = plan(hosts, pools(1, 2))
     hosts["n3"]["variables"]["inference_devices"] = list(range(7))
-    with pytest.raises(PlanError, match="no host has 8 free devices for instance 1 beside the 1 instances"):
+    with pytest.raises(PlanError, match="no host has 8 free devices for instance 1 beside the 1 instance"):
         plan(hosts, pools(1, 2), before)
     after = plan(hosts, pools(1, 1), before)
     assert engines(after) == {name: item for name, item in engines(before).items() if name != "decode-1"}
