@@ -16,9 +16,11 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.inventory import GROUP, common_value, members
+from ..plugin_utils.description.loader import plain
 from ..plugin_utils.description.misspelt import without_prefix
 from ..plugin_utils.description.outputs import refusals
 from ..plugin_utils.description.values import natural
+from ..plugin_utils.description.variables import PREFIX
 from ..plugin_utils.hosts.plan_memory import plan_memory
 from ..plugin_utils.plan.begun import known_hosts, placement_text
 from ..plugin_utils.plan.handover import folder_of, hand_over, names_of, planned, refusal_with, take
@@ -94,7 +96,7 @@ class ActionModule(ActionBase):
                 return {**result, **self._refused(f"{str(error).splitlines()[0]} They are listed above.", known)}
             except AnsibleError as error:  # a variable that is undefined, such as that of a vault
                 known = known_of(task_vars, hostvars) if options["optional"] else None
-                return {**result, **self._refused(str(error), known)}
+                return {**result, **self._refused(culprit(hostvars) or str(error), known)}
             except ValueError as error:
                 return {**result, **self._refused(str(error))}
             if new:
@@ -143,6 +145,21 @@ class ActionModule(ActionBase):
             Display().display(json.dumps(plan, indent=4, sort_keys=True))
         elif show != "none":
             Display().display("\n".join(plan_table(plan, show, refusal) + more))
+
+
+def culprit(hostvars: t.Mapping[str, t.Any]) -> str:
+    """Which variable refers to what Ansible cannot read, such as a value of a vault, and on which host; empty if none does."""
+    for host in sorted(hostvars, key=natural):
+        for name in sorted(str(name) for name in hostvars[host]):
+            try:
+                if name.startswith(PREFIX):
+                    plain(hostvars[host][name])
+            except AnsibleError as error:
+                return (
+                    f"{name} of {host} has a value that Ansible cannot read. Nothing was changed. Fix: define what it refers to, or correct the name; "
+                    f"for a vault give --ask-vault-pass or --vault-password-file. Ansible's reason: {error}"
+                )
+    return ""
 
 
 def known_of(task_vars: t.Any, hostvars: t.Any) -> dict[str, t.Any]:

@@ -10,7 +10,7 @@ import types
 import typing as t
 
 from .findings import Finding, nearest
-from .texts import controls_within, problem_of
+from .texts import as_extra_variable, controls_within, problem_of
 
 # The functions below return dataclass fields; pylint does not recognise that.
 # pylint: disable=invalid-field-call
@@ -105,7 +105,7 @@ class Reader:
         if not readable:
             first = next(iter(fields))
             example = f", such as {first}: {raw}" if isinstance(raw, str) and _required(fields[first]) else ""
-            fix = f"Write KEY: VALUE{example}. Known keys: {', '.join(sorted(fields))}."
+            fix = f"{as_extra_variable(path, raw)}Write KEY: VALUE{example}. Known keys: {', '.join(sorted(fields))}."
             self.add(path, raw, _expected("a mapping", raw), fix)
             raw = {}
         for key in raw:
@@ -161,7 +161,7 @@ class Reader:
 
     def _mapping(self, kind: t.Any, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> dict[str, t.Any]:
         if not isinstance(raw, t.Mapping):
-            self.add(path, raw, _expected("a mapping", raw), "Write KEY: VALUE.")
+            self.add(path, raw, _expected("a mapping", raw), f"{as_extra_variable(path, raw)}Write KEY: VALUE.")
             return {}
         found = {}
         for key in sorted(raw, key=str):

@@ -103,3 +103,11 @@ def controls_within(value: t.Any, path: str) -> t.Iterator[tuple[str, str]]:
         problem = problem_of(value, lines=True)
         if problem:
             yield path, problem
+
+
+def as_extra_variable(path: str, raw: t.Any) -> str:
+    """How to give a mapping on the command line, for one that Ansible read as text: -e NAME={KEY: VALUE}."""
+    if not isinstance(raw, str) or not raw.startswith("{"):
+        return ""
+    name = path.replace(".", "_", 1).partition(".")[0]
+    return f"""On the command line, write -e '{{"{name}": {{KEY: VALUE}}}}', or -e @FILE with YAML: -e {name}=... is text. In a file: """

@@ -197,6 +197,25 @@ def test_a_refused_inventory_names_its_deployment_where_that_is_enough(act, erro
         assert found == {"of_ansible": 1, "failed": True, "msg": message + unnamed} and not act.given
 
 
+class Undefined(dict):
+    """The variables of a host, of which one refers to another that is not there."""
+
+    def __getitem__(self, name):
+        if name == "inference_secrets":
+            raise AnsibleError("'vault_api_key' is undefined")
+        return super().__getitem__(name)
+
+
+def test_a_value_that_cannot_be_read_names_its_variable(act):
+    act.hostvars["old"] = Undefined({"inference_env": {}, "inference_secrets": None, "other": 1})
+    act.refuse = Mock(side_effect=AnsibleError("another one"))
+    message = act()["msg"]
+    assert message.startswith(
+        "inference_secrets of old has a value that Ansible cannot read. Nothing was changed. Fix: "
+    )
+    assert message.endswith("Ansible's reason: 'vault_api_key' is undefined")
+
+
 def test_ansible_does_not_print_the_lines_of_our_task_after_a_refusal(act):
     act.refuse = Mock(side_effect=PlanError([FINDING]))
     acting = action.ActionModule.__new__(action.ActionModule)
