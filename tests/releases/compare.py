@@ -119,6 +119,7 @@ ENVIRONMENT: ``name|first|last`` release whose vllm_ascend/envs.py has the varia
 ADDITIONAL_CONFIG: the same for the keys of --additional-config that any of its modules reads.
 ADDITIONAL_VALUES: the same for what is known of the keys: ``key:kind``, ``key.inner:kind``, ``key=value`` that it takes, ``!`` and
 ``!key`` where the release refuses other keys (there).
+QUANTIZATION: the same for the methods that its platform supports; it refuses all others.
 REPLACED: environment variable and the key of --additional-config that stands in its place, from upstream's own table.
 """
 
@@ -146,6 +147,7 @@ def write_data(path: pathlib.Path, collected: t.Mapping[str, Facts]) -> None:
                 for name, facts in collected.items()
             }
         ),
+        "QUANTIZATION": spans({name: facts["quantization"] for name, facts in collected.items()}),
         "REPLACED": [f"{name}|{key}" for name, key in sorted(replaced.items())],
     }
     listed = "".join(f'    "{name}",\n' for name in collected)

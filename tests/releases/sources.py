@@ -60,6 +60,7 @@ def read(folder: pathlib.Path) -> dict[str, t.Any]:
         "environment": environment(folder),
         "additional_config": additional_config(folder),
         "additional_values": ascend_values.read(folder),
+        "quantization": quantization(folder),
         "replaced_environment": replaced_environment(folder),
         "matrix": matrix_row(folder, str(metadata["Version"])),
     }
@@ -183,6 +184,20 @@ def additional_config(folder: pathlib.Path) -> list[str]:
     """Keys of --additional-config that any module reads."""
     words = ascend_values.read(folder)
     return sorted({word.partition(":")[0] for word in words if ":" in word and "." not in word})
+
+
+def quantization(folder: pathlib.Path) -> list[str]:
+    """Methods in supported_quantization of the platform, which refuses all others (verify_quantization of vLLM's platforms)."""
+    named: dict[str, str] = {}
+    for name in ("utils.py", "platform.py"):
+        tree = ast.parse((folder / "vllm_ascend" / name).read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                named[node.targets[0].id] = ascend_values.text(node.value)
+            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "supported_quantization":
+                items = getattr(node.value, "elts", ())
+                return sorted(ascend_values.text(item) or named.get(getattr(item, "id", ""), "") for item in items)
+    return []
 
 
 def _published(folder: pathlib.Path, hardware: str) -> bool:

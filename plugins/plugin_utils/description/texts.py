@@ -27,9 +27,9 @@ class Kind(t.NamedTuple):
     expected: str
 
 
-IPV6 = r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[\w.-]+)?"
+IPV6 = r"[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(%[\w.-]+)?"  # two colons: one is that of a port
 KINDS: dict[str, Kind] = {
-    "address": Kind(re.compile(rf"\w[\w.-]*|{IPV6}", re.ASCII), "an IP address or a host name"),
+    "address": Kind(re.compile(rf"\w[\w.-]*|{IPV6}", re.ASCII), "an IP address or a host name without a port"),
     # Mooncake joins it to the keys of etcd, and with an OpLog ends with other characters (ha/oplog: 128 of [A-Za-z0-9_.-]).
     "cluster_id": Kind(
         re.compile(r"\w[\w.-]{0,127}", re.ASCII),

@@ -636,7 +636,11 @@ def _address(reader: Reader, host: str, variables: t.Mapping[str, t.Any]) -> str
     variable, address = (*given, ("inventory_hostname", host))[0]
     problem = problem_of(address, "address")
     if problem:
-        reader.add(f"{_shown_name(host)}.{variable}", address, problem, rule="VARIABLE-TEXT")
+        bare, colon, port = address.rpartition(":")
+        bare = bare.strip("[]")
+        fix = f"Write {bare}{', and the port of SSH into ansible_port' if variable == 'ansible_host' else ''}."
+        known = colon and port.isdigit() and not problem_of(bare, "address")
+        reader.add(f"{_shown_name(host)}.{variable}", address, problem, fix if known else "", "VARIABLE-TEXT")
         return "192.0.2.2" if reader.other else "192.0.2.1"
     return address
 

@@ -74,6 +74,7 @@ class Release:
         str, ...
     ] = ()  # of vllm_ascend/envs.py, those of vLLM-Ascend itself; () if nothing was collected
     additional_config: tuple[str, ...] = ()  # keys that any of its modules reads
+    quantization: tuple[str, ...] = ()  # methods that its platform supports; () if nothing was collected
     additional_values: tuple[str, ...] = ()  # what is known of them; the words of releases/values.py
 
     @property
@@ -183,6 +184,7 @@ def _release(name: str) -> Release:
         proxy_sha256={flavour: digest for flavour in proxies if (digest := _digest(flavour, index))},
         environment=_names(sources.ENVIRONMENT, index),
         additional_config=_names(sources.ADDITIONAL_CONFIG, index),
+        quantization=_names(sources.QUANTIZATION, index),
         additional_values=_names(sources.ADDITIONAL_VALUES, index),
         **facts_,
     )

@@ -8,6 +8,7 @@ ENVIRONMENT: ``name|first|last`` release whose vllm_ascend/envs.py has the varia
 ADDITIONAL_CONFIG: the same for the keys of --additional-config that any of its modules reads.
 ADDITIONAL_VALUES: the same for what is known of the keys: ``key:kind``, ``key.inner:kind``, ``key=value`` that it takes, ``!`` and
 ``!key`` where the release refuses other keys (there).
+QUANTIZATION: the same for the methods that its platform supports; it refuses all others.
 REPLACED: environment variable and the key of --additional-config that stands in its place, from upstream's own table.
 """
 
@@ -468,6 +469,15 @@ weight_prefetch_config.enabled:bool|0.11.0rc1|0.23.0.post1
 weight_prefetch_config.prefetch_ratio:|0.11.0rc1|0.23.0.post1
 xlite_graph_config.enabled:bool|0.12.0rc1
 xlite_graph_config.full_mode:bool|0.12.0rc1
+"""
+
+QUANTIZATION = """
+ascend
+compressed-tensors|0.12.0rc1
+deepseek_v4_fp8|0.21.0rc1
+fp8|0.21.0rc1
+modelopt_mxfp8|0.27.1rc1
+mxfp8|0.27.1rc1
 """
 
 REPLACED = """

@@ -25,7 +25,9 @@ FILES = {
     "vllm_ascend/distributed/kv_transfer/__init__.py": 'KVConnectorFactory.register_connector("MooncakeConnectorV1", "a.b", "C")\n',
     "vllm_ascend/worker/worker.py": "check_ascend_device_type()\n",
     "vllm_ascend/ascend_config.py": "@config\nclass AscendConfig:\n    enable_mlapo: bool = True\n    derived: int = field(init=False)\n",
-    "vllm_ascend/platform.py": 'refresh = additional_config.get("refresh", False)\nother = kwargs.get("not_ours")\n',
+    "vllm_ascend/platform.py": 'refresh = additional_config.get("refresh", False)\nother = kwargs.get("not_ours")\n'
+    'class NPUPlatform:\n    supported_quantization: list[str] = [ASCEND_METHOD, "fp8"]\n',
+    "vllm_ascend/utils.py": 'ASCEND_METHOD = "ascend"\n',
     "docs/source/user_guide/configuration/additional_config.md": "| `VLLM_ASCEND_ENABLE_NZ` | `weight_nz_mode` | Integer |\n",
 }
 
@@ -50,6 +52,7 @@ def test_a_source_distribution_says_what_a_row_needs(folder):
     assert facts["chip_checked"] is True
     assert facts["additional_config"] == ["enable_mlapo", "refresh"]
     assert facts["replaced_environment"] == {"VLLM_ASCEND_ENABLE_NZ": "weight_nz_mode"}
+    assert facts["quantization"] == ["ascend", "fp8"]
     proxy = facts["proxies"]["load_balance"]
     assert proxy["flags"] == ["--decoder-hosts", "--port"]
     assert proxy["sha256"] == hashlib.sha256(PROXY.encode()).hexdigest()

@@ -10,14 +10,13 @@ import posixpath
 import re
 import typing as t
 
-from ....module_utils.files.system_folders import WHOLLY
 from ...description.findings import Finding, nearest, spans
+from ...description.variables import DEVICES
 from ..placement import hosts_of
 from .base import Case, Rules
 from .images import images
 
 RULES = Rules()
-RESERVED = ("/", *WHOLLY)
 LEAST_SHM = 64 * 2**20  # docker's own default
 MOUNT_OPTIONS = re.compile(
     r"(ro|rw|z|Z|shared|slave|private|rshared|rslave|rprivate|nocopy|cached|delegated|consistent)"
@@ -36,14 +35,20 @@ IMAGE = re.compile(
     "Linux if.h: IFNAMSIZ; names have at most 15 bytes, no blank and no slash",
 )
 def interface_name(case: Case) -> t.Iterator[Finding]:
-    """inference_interface cannot be the name of a network interface.
+    """A variable of an interface has a text that is not the name of one.
 
-    Gloo and HCCL find no such interface and end the engine at start.
+    Gloo and HCCL find no such interface and end the engine at start, and keepalived sets no virtual address.
     """
-    for name in sorted({service.host for service, dummy, dummy in case.engines} if not case.in_pods else ()):
-        interface = case.context.hosts[name].interface
-        if interface and (len(interface.encode()) > 15 or re.search(r"[\s/]", interface)):
-            yield Finding.at(f"{name}.inference_interface", interface, f"'{interface}' is not the name of an interface")
+    names = sorted({service.host for service, dummy, dummy in case.engines} if not case.in_pods else ())
+    found = {f"{name}.inference_interface": case.context.hosts[name].interface for name in names}
+    description = case.context.description
+    found["inference_interface"] = description.interface if case.in_pods else ""
+    found["inference_router.virtual_interface"] = description.router.virtual_interface
+    for place, text in found.items():
+        if _is_address(text):
+            yield Finding.at(place, text, f"'{text}' is an address, not the name of the interface that holds it")
+        elif len(text.encode()) > 15 or re.search(r"[\s/]", text):
+            yield Finding.at(place, text, f"'{text}' is not the name of an interface")
 
 
 @RULES.rule(
@@ -91,6 +96,12 @@ def device_count(case: Case) -> t.Iterator[Finding]:
         elif len(host.devices) > most or host.devices[-1] >= most:
             problem = f"{len(host.devices)} devices are listed, and {server}"
             yield Finding.at(f"{name}.inference_devices", given, problem)
+        elif host.hardware in MOST_NPUS and host.devices[-1] >= DEVICES[host.hardware]:
+            problem = (
+                f"device {host.devices[-1]} is listed, and nearly all servers of generation {host.hardware} have "
+                f"{DEVICES[host.hardware]}, from 0 to {DEVICES[host.hardware] - 1}"
+            )
+            yield Finding.at(f"{name}.inference_devices", given, problem, "If this one has more, accept this rule.")
 
 
 @RULES.rule("USER-NAME", "Write the name of a user of the hosts.", "useradd(8)")
@@ -176,11 +187,15 @@ def _unbindable(case: Case, kind: str, text: str) -> str:
     return ""
 
 
-def _equal(text: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+def _is_address(text: str) -> bool:
     try:
-        return ipaddress.ip_address(text) == address
+        return bool(ipaddress.ip_address(text))
     except ValueError:
         return False
+
+
+def _equal(text: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return _is_address(text) and ipaddress.ip_address(text) == address
 
 
 @RULES.rule(
@@ -191,7 +206,7 @@ def _equal(text: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) ->
 def mounts(case: Case) -> t.Iterator[Finding]:
     """A mount is not SOURCE:TARGET with absolute paths, or its target is used already.
 
-    The container is refused, gets an empty volume instead of the host's folder, or lacks devices and programs.
+    The container is refused, or gets an empty volume instead of the host's folder.
     """
     targets = _own_targets(case)
     for index, mount in enumerate(case.context.description.container.mounts if case.context.contained else ()):
@@ -208,10 +223,6 @@ def mounts(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(path, mount, f"'{mount}' is both ro and rw")
         elif other != mount:
             yield Finding.at(path, mount, f"{target} is also the target of '{other}'")
-        elif target in RESERVED:
-            yield Finding.at(
-                path, mount, f"{target} of the container is replaced, which holds its own devices or programs"
-            )
 
 
 def _own_targets(case: Case) -> dict[str, str]:

@@ -15,9 +15,9 @@ from .base import Case, Rules
 from .engine_view import KV, EngineView
 
 RULES = Rules()
-# What vLLM-Ascend takes on top of vLLM: register_quantization_config, register_model_loader, its indexer and cache
+# What vLLM-Ascend takes on top of vLLM: register_model_loader, its indexer and cache
 OF_ASCEND = {
-    "quantization": {"ascend", "compressed-tensors", "deepseek_v4_fp8", "fp8", "modelopt_mxfp8", "mxfp8"},
+    "quantization": {"ascend"},
     "load-format": {"netloader", "rfork"},
     "attention-config.indexer_kv_dtype": {"int8", "int4", "bfloat16"},
     "kv-cache-dtype": {"int8", "int4", "bfloat16", "float16"},
@@ -149,24 +149,30 @@ def json_value(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "FLAG-REGISTERED",
-    "Choose one of the names that this vLLM has.",
-    "vLLM's registries of parsers, loaders, quantization and executors, in the vLLM of the release",
+    "Choose one of the names that this release has.",
+    "vLLM's registries of parsers, loaders and executors, in the vLLM of the release; supported_quantization of vllm_ascend/platform.py",
 )
 def registered(case: Case) -> t.Iterator[Finding]:
     """A flag names something that this vLLM does not have.
 
     vLLM looks the name up at start and ends.
     """
-    version = case.context.release.vllm
-    choices = data.of_vllm(version).choices
+    version, release = case.context.release.vllm, case.context.release
+    choices = {flag: names | OF_ASCEND.get(flag, set()) for flag, names in data.of_vllm(version).choices.items()}
+    if case.npu and release.quantization:  # its platform refuses all others, also those of vLLM
+        choices["quantization"] = set(release.quantization)
     for view in case.engine_views:
         for flag in REGISTERED:
-            value, known = view.value(flag), choices.get(flag, set()) | OF_ASCEND.get(flag, set())
+            value, known = view.value(flag), choices.get(flag, set())
             if not value or flag not in choices or value in known or PLUGINS.get(flag, "") in view.table:
                 continue
             if flag == "distributed-executor-backend" and "." in value or re.search(r"[\\'\"$`]|\s-", value):
                 continue  # the path of a class; a fragment of a shell script, which FLAG-SHELL reports
             names = sorted(known)
             text = f"vLLM {version} has no {flag} '{value}'"
-            fix = nearest(value, known) or f"It has {', '.join(names[:12])}{' and more' if len(names) > 12 else ''}."
+            if flag == "quantization" and case.npu:
+                text = f"vLLM-Ascend {release.name} does not support quantization '{value}'"
+            likely = [name for name in names if name.startswith(value[:4].lower())] or names
+            more = " and more" if len(likely) > 12 or likely != names else ""
+            fix = f"{nearest(value, known)}It has {', '.join(likely[:12])}{more}."
             yield Finding.at(view.path(flag), value, text, fix)

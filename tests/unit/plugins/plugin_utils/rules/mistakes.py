@@ -186,6 +186,9 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ADDRESS-FORM", "p2p", {"node2.inference_address": "239.0.0.1"}),
     M("ADDRESS-FORM", "p2p", {"node2.inference_address": "169.254.1.1"}),
     M("INTERFACE-NAME", "p2p", {"node1.inference_interface": "a123456789012345"}),
+    M("INTERFACE-NAME", "p2p", {"node1.inference_interface": "10.1.0.1"}),
+    M("INTERFACE-NAME", "p2p", {f"{ROUTER}.virtual_interface": "fe80::1"}),
+    M("INTERFACE-NAME", "kubernetes", {"inference_interface": "10.1.0.1"}),
     M("USER-NAME", "p2p", {"inference_user": "u" * 32}),
     M("CANN-PATH", "p2p", {"inference_cann_path": "Ascend"}),
     W("GROUP-EMPTY", "p2p", {f"{ROUTER}.group": "routers"}),
@@ -321,6 +324,8 @@ MISTAKES: tuple[Mistake, ...] = (
     M("FLAG-REGISTERED", "p2p", {f"{D}.args.reasoning-parser": "deepseek-r1"}),
     M("FLAG-REGISTERED", "p2p", {f"{D}.args.load-format": "safetensor"}),
     M("FLAG-REGISTERED", "p2p", {"inference_args.quantization": "ascned"}),
+    M("FLAG-REGISTERED", "p2p", {"inference_args.quantization": "gptq_marlin"}),
+    M("FLAG-REGISTERED", "p2p-0.11", {"inference_args.quantization": "compressed-tensors"}),
     M("FLAG-REGISTERED", "p2p", {f"{D}.args.distributed-executor-backend": "mpi"}),
     W("ENV-TYPO", "p2p", {f"{D}.env.VLLM_ASCEND_ENABLE_FLASHCOM1": "1"}, also="ENV-VALUE"),
     # ports
@@ -852,6 +857,7 @@ MISTAKES: tuple[Mistake, ...] = (
     # hosts and containers
     M("INTERFACE-LOOPBACK", "p2p", {"node2.inference_interface": "lo"}),
     W("DEVICE-COUNT", "p2p", {"node2.inference_devices": 32}),
+    W("DEVICE-COUNT", "pooled", {"node2.inference_devices": list(range(8, 16))}),
     M("DEVICE-COUNT", "p2p", {"node2.inference_devices": list(range(1, 17))}),
     M("DEV-MISSING", "p2p", {f"{P}.devices": [0, 0, *range(1, 15)]}),
     M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/b", "/c:/b/"]}, "inference_container.mounts[1]"),
@@ -861,7 +867,16 @@ MISTAKES: tuple[Mistake, ...] = (
         {"inference_container.mounts": ["/a:/models/qwen-moe-w8a8/"]},
         "inference_container.mounts[0]",
     ),
-    M("MOUNT-FORM", "docker", {"inference_container.mounts": ["/a:/dev"]}, "inference_container.mounts[0]"),
+    *(
+        M("MOUNT-COVERS", "docker", {"inference_container.mounts": [f"/a:{target}"]}, "inference_container.mounts[0]")
+        for target in ("/", "/dev", "/proc/1", "/usr/local/Ascend/", "/usr/local/python3.11.14/bin", "/vllm-workspace")
+    ),
+    M(
+        "MOUNT-COVERS",
+        "kubernetes",
+        {"inference_kubernetes.mounts": [{"name": "own", "path": "/usr/local/Ascend", "claim": "own"}]},
+        "inference_kubernetes.mounts[0].path",
+    ),
     M(
         "MOUNT-FORM",
         "docker",

@@ -74,6 +74,20 @@ HINTS = (
     ("p2p", {f"{D}.args.load-format": "safetensor"}, "FLAG-REGISTERED", "Did you mean 'safetensors'?"),
     ("p2p", {f"{D}.args.distributed-executor-backend": "mpi"}, "FLAG-REGISTERED", "Did you mean 'mp'?"),
     ("pooled", {f"{C}.args.all2all-backend": "zzz"}, "FLAG-REGISTERED", "It has "),
+    (
+        "p2p",
+        {f"{D}.args.tool-call-parser": "deepseek"},
+        "FLAG-REGISTERED",
+        "Did you mean 'deepseek_v4'? It has deepseek_v3, deepseek_v31, deepseek_v32, deepseek_v4 and more. ",
+    ),
+    ("p2p", {"inference_args.quantization": "awq"}, "FLAG-REGISTERED", "It has ascend, compressed-tensors, "),
+    (
+        "p2p",
+        {"node1.ansible_host": "10.0.0.1:22"},
+        "VARIABLE-TEXT",
+        "Write 10.0.0.1, and the port of SSH into ansible_port.",
+    ),
+    ("p2p", {"node1.inference_address": "[fd00::1]:22"}, "VARIABLE-TEXT", "Write fd00::1."),
 )
 
 
