@@ -12,11 +12,12 @@ import gc
 import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
+from ..description.empty import empty_places
 from ..description.findings import Finding, PlanError, in_order, refused
 from ..description.loader import in_order as sorted_keys
 from ..description.values import natural
 from ..description.variables import Description, Host, read_description, read_hosts
-from ..recipes.apply import origin, with_recipe
+from ..recipes.apply import brought_by_recipe, origin, with_recipe
 from ..releases.release import facts, find_release
 from ..runtimes.registry import runtime
 from .deployment import Context
@@ -82,6 +83,7 @@ def _launch_plan(
     variables: t.Mapping[str, t.Any], inventory: Inventory, conflicts: t.Sequence[Finding], deployed: Record | None
 ) -> dict[str, t.Any]:
     origin_, variables = origin(variables), dict(variables)
+    empty = tuple(empty_places(variables, inventory, brought_by_recipe(variables)))
     variables, unknown = with_recipe(variables)
     variables = sorted_keys(variables)
     description, unreadable = read_description(variables)
@@ -95,7 +97,7 @@ def _launch_plan(
         certain = _certain(variables, inventory, {conflict.path for conflict in conflicts})
         paths = {finding.path for finding in unreadable}
         raise refused([*unreadable, *(finding for finding in certain if finding.path not in paths)])
-    context, services, findings, case = _judged(description, hosts, deployed)
+    context, services, findings, case = _judged(description, hosts, deployed, empty=empty)
     findings = as_written(findings, variables, inventory)
     if any(finding.severity == "error" for finding in findings):
         raise refused(findings)
@@ -133,11 +135,15 @@ def _certain(variables: t.Mapping[str, t.Any], inventory: Inventory, disputed: t
 
 
 def _judged(
-    description: Description, hosts: dict[str, Host], deployed: Record | None = None, trial: bool = False
+    description: Description,
+    hosts: dict[str, Host],
+    deployed: Record | None = None,
+    trial: bool = False,
+    empty: tuple[str, ...] = (),
 ) -> tuple[Context, tuple[Service, ...], list[Finding], Case | None]:
     """The placed deployment, its services, all findings, and what the rules judged, None if nothing was placed.
 
-    A ``trial`` tries no further releases.
+    A ``trial`` tries no further releases. ``empty``: the places of variables without a value.
     """
     refusal = None if trial else functools.partial(_refusal, description, hosts, deployed)
     description, hosts = runtime(description.runtime).hosts(description, hosts)
@@ -147,7 +153,7 @@ def _judged(
     if findings and not context.instances:
         return context, (), findings, None
     services = tuple(sorted(_services(context), key=lambda service: (service.start.stage, natural(service.name))))
-    case = Case(context, services, refusal)
+    case = Case(context, services, refusal, empty)
     return context, services, findings + judge(case, RULES, description.rules_ignore), case
 
 

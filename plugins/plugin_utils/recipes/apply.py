@@ -32,6 +32,12 @@ def with_recipe(variables: t.Mapping[str, t.Any]) -> tuple[Words, list[Finding]]
     return merged(giving_way(recipe["variables"], variables), variables), []
 
 
+def brought_by_recipe(variables: t.Mapping[str, t.Any]) -> Words:
+    """The variables of the recipe that these variables name; empty without one."""
+    found: Words = RECIPES.get(str(variables.get(WORD) or ""), {}).get("variables", {})
+    return found
+
+
 def merged(base: Words, over: t.Mapping[str, t.Any]) -> Words:
     """``over`` on top of ``base``, mapping by mapping; a null leaves out what the base has."""
     result = dict(base)

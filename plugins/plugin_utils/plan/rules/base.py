@@ -28,6 +28,7 @@ class Case:
     refusal: t.Callable[[str], str] | None = (
         None  # the first error of this description with another release; empty without one
     )
+    empty: tuple[str, ...] = ()  # places of variables that are written without a value
 
     @functools.cached_property
     def engines(self) -> tuple[tuple[Service, Instance, Process], ...]:

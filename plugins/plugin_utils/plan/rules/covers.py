@@ -52,7 +52,9 @@ def covers(case: Case) -> t.Iterator[Finding]:
         # The host's CANN in the place of the image's is meant, and works if it is the same version.
         own = covered(target) == "CANN" and posixpath.normpath(source) == posixpath.normpath(target)
         if covered(target) and not own:
-            problem = f"{posixpath.normpath(target)} of the container is replaced, where the image has {covered(target)}"
+            problem = (
+                f"{posixpath.normpath(target)} of the container is replaced, where the image has {covered(target)}"
+            )
             yield Finding.at(place, shown, problem)
 
 

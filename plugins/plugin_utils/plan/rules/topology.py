@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...description.findings import Finding, nearest
 from ..placement import Instance, group_of, hosts_of
 from ..service import every_address
@@ -26,14 +27,15 @@ def pools(case: Case) -> t.Iterator[Finding]:
     """
     planned = case.context.description.pools
     names = ", ".join(planned.present()) or "none"
+    blank = [name for name in ENGINE_KINDS if f"inference_pools.{name}" in case.empty]
+    fix = "".join(f"Write {name}: {{}} if all defaults of the pool are meant. " for name in blank)
     if planned.prefill and not planned.decode and not planned.colocated:
-        yield Finding.at("inference_pools", names, "there is a prefill pool but no decode pool")
+        yield Finding.at("inference_pools", names, "there is a prefill pool but no decode pool", fix)
     if planned.decode and not planned.prefill and not planned.colocated:
-        yield Finding.at("inference_pools", names, "there is a decode pool but no prefill pool")
+        yield Finding.at("inference_pools", names, "there is a decode pool but no prefill pool", fix)
     if not (planned.prefill or planned.decode or planned.colocated):
-        yield Finding.at(
-            "inference_pools", names, "no pool can answer requests: define prefill and decode, or colocated"
-        )
+        problem = "no pool can answer requests: define prefill and decode, or colocated"
+        yield Finding.at("inference_pools", names, problem, fix)
 
 
 @RULES.rule("POOL-EMPTY", "Set instances to 1 or more, or remove the pool.", "design of the planner")

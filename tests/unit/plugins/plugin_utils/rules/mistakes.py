@@ -516,7 +516,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("KV-DTYPE-DIFFERS", "p2p", {f"{P}.args.kv-cache-dtype": "bfloat16"}),
     M("DTYPE-DIFFERS", "p2p", {f"{P}.args.dtype": "float16"}),
     W("QUANTIZATION-DIFFERS", "p2p", {f"{P}.args.quantization": None}, also="QUANTIZATION-MISSING"),
-    W("QUANTIZATION-MISSING", "p2p", {"inference_args.quantization": None}),
+    W("QUANTIZATION-MISSING", "p2p", {"inference_args.quantization": None}, also="VALUE-EMPTY"),
     M("CPU-QUANTIZATION", "cpu", {"inference_args.quantization": "ascend"}),
     W(
         "SPEC-TOKENS",
@@ -951,6 +951,29 @@ MISTAKES: tuple[Mistake, ...] = (
             **dict.fromkeys((f"{P}.kv_transfer", f"{D}.kv_transfer"), "mooncake"),
         },
     ),
+    *(
+        W("SETTING-UNUSED", family, {place: value})
+        for family, place, value in (
+            ("p2p", f"{ROUTER}.balancer_port", 9001),
+            ("p2p", f"{ROUTER}.virtual_interface", "bond0"),
+            ("p2p", "inference_container.shm_size", "64g"),
+            ("kubernetes", "inference_container.shm_size", "64g"),
+            ("p2p", "inference_container.os", "openeuler"),
+            ("cpu", "inference_user", "serving"),
+            ("cpu", "inference_cann_path", "/opt/ascend"),
+            ("cpu", "inference_hardware", "a3"),
+            ("pooled", "inference_kv_hold_timeout", 100),
+            ("p2p", "inference_firewall.clients", ["10.0.0.0/8"]),
+            ("p2p", "inference_probe.interval", 30),
+            ("p2p", "inference_verify.server_name", "models.example"),
+        )
+    ),
+    W("SETTING-UNUSED", "docker", {"inference_kubernetes.namespace": "serving"}, "inference_kubernetes"),
+    W("SETTING-UNUSED", "one-host", {f"{ROUTER}.flavour": "none", f"{ROUTER}.port": 9000}, f"{ROUTER}.port"),
+    W("VALUE-EMPTY", "p2p", {"inference_hardware": None}),
+    W("VALUE-EMPTY", "p2p", {"node1.inference_hardware": None}),
+    W("VALUE-EMPTY", "p2p", {f"{D}.load_balancing": None}),
+    W("VALUE-EMPTY", "p2p", {"inference_args.generation-config": None}),
     W("FRONTEND-UNUSED", "p2p", {**CERTIFIED}),
     W("FRONTEND-UNUSED", "p2p", {"inference_secrets.client_keys": "first-Key+1"}),
     W("FRONTEND-UNUSED", "p2p", {f"{ROUTER}.frontend_port": 9443}),

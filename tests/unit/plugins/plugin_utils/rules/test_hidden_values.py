@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.empty import empty_places
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import D, P
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
 
@@ -51,3 +52,16 @@ def test_a_variable_is_named_without_its_value():
     name = "inference_env.MY_WORDS"
     (found,) = hidden({name: "one", f"{P}.env.MY_WORDS": "two", f"{D}.env.MY_WORDS": "two"})
     assert (found["path"], found["value"]) == (name, "")
+
+
+def test_a_null_that_takes_away_what_a_recipe_brings_is_not_empty():
+    given = {"inference_recipe": "qwen3-235b-w8a8-a3", "inference_kv_transfer": None, "inference_hardware": None}
+    recipe = {"inference_kv_transfer": "mooncake", "inference_hardware": "a3", "inference_pools": {"decode": {}}}
+    assert empty_places(given, {}, recipe) == []
+    assert empty_places({**given, "inference_link": None}, {}, recipe) == ["inference_link"]
+    assert empty_places(
+        {"inference_pools": {"decode": {"kv": {"kv_role": None}, "ports": {"api": None}}}}, {}, recipe
+    ) == ["inference_pools.decode.ports.api"]
+    assert empty_places({}, {"node1": {"variables": {"inference_devices": None, "ansible_host": None}}}, {}) == [
+        "node1.inference_devices"
+    ]

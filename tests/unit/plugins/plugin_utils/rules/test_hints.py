@@ -87,6 +87,7 @@ HINTS = (
         "VARIABLE-TEXT",
         "Write 10.0.0.1, and the port of SSH into ansible_port.",
     ),
+    ("p2p", {D: None}, "TOPO-POOLS", "Write decode: {} if all defaults of the pool are meant. "),
     ("p2p", {"node1.inference_address": "[fd00::1]:22"}, "VARIABLE-TEXT", "Write fd00::1."),
 )
 
