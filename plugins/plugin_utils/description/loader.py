@@ -10,6 +10,7 @@ import types
 import typing as t
 
 from .findings import Finding, nearest
+from .meaning import key_meant, without_blank
 from .texts import as_extra_variable, controls_within, problem_of
 
 # The functions below return dataclass fields; pylint does not recognise that.
@@ -103,15 +104,25 @@ class Reader:
             raw = {}
         readable = isinstance(raw, t.Mapping)
         if not readable:
-            first = next(iter(fields))
-            example = f", such as {first}: {raw}" if isinstance(raw, str) and _required(fields[first]) else ""
+            first, text = next(iter(fields)), raw
+            given, rest = without_blank(raw)
+            if key_meant(given) in fields:
+                first, text = key_meant(given), rest
+            example = (
+                f", such as {first}: {text}" if isinstance(raw, str) and (given or _required(fields[first])) else ""
+            )
             fix = f"{as_extra_variable(path, raw)}Write KEY: VALUE{example}. Known keys: {', '.join(sorted(fields))}."
-            self.add(path, raw, _expected("a mapping", raw), fix)
-            raw = {}
+            missing = f": a blank is missing behind the colon of '{raw}'" if text is not raw else ""
+            self.add(path, raw, _expected("a mapping", raw) + missing, fix)
+            raw = {first: text} if self.other and missing else {}
         for key in raw:
             if key not in fields:
-                hint = f"{nearest(key, fields)}Known keys: {', '.join(sorted(fields))}."
-                self.add(f"{path}.{key}", None, f"unknown key '{key}'", hint, "VARIABLE-UNKNOWN")
+                given, rest = without_blank(key)
+                problem, meant = f"unknown key '{key}'", key_meant(given or key)
+                hint = f"{nearest(key, fields, {key: meant})}Known keys: {', '.join(sorted(fields))}."
+                if meant in fields and given:
+                    problem, hint = f"a blank is missing behind the colon of '{key}'", f"Write {meant}: {rest}."
+                self.add(f"{path}.{key}", None, problem, hint, "VARIABLE-UNKNOWN")
                 raw = self._correct_misspelling(raw, key, fields)
         hints = t.get_type_hints(cls)
         values = {}
@@ -156,8 +167,10 @@ class Reader:
         self, raw: t.Mapping[str, t.Any], key: str, fields: t.Mapping[str, t.Any]
     ) -> t.Mapping[str, t.Any]:
         """With ``other``, the mapping with unknown keys replaced by the most similar known key."""
-        meant = nearest(key, fields).partition("'")[2].rpartition("'")[0]
-        return {**raw, meant: raw[key]} if self.other and meant and meant not in raw else raw
+        given, rest = without_blank(key)
+        alias = key_meant(given or key)
+        meant = alias if alias in fields else nearest(key, fields).partition("'")[2].rpartition("'")[0]
+        return {**raw, meant: rest if given else raw[key]} if self.other and meant and meant not in raw else raw
 
     def _mapping(self, kind: t.Any, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> dict[str, t.Any]:
         if not isinstance(raw, t.Mapping):

@@ -25,6 +25,40 @@ HARDWARE = (
 )
 
 
+# Other names of keys: of vLLM's and Kubernetes' settings, and their short forms.
+KEYS = {
+    "tp": "tensor_parallel_size",
+    "dp": "data_parallel_size",
+    "pp": "pipeline_parallel_size",
+    "pcp": "prefill_context_parallel_size",
+    "dcp": "decode_context_parallel_size",
+    "ep": "expert_parallel",
+    "replicas": "instances",
+    "count": "instances",
+    "arguments": "args",
+    "options": "args",
+    "environment": "env",
+    "volumes": "mounts",
+    "hostname": "address",
+}
+
+
+def key_meant(key: str) -> str:
+    """The key that another name stands for, such as tensor_parallel_size for tp and TP_size; else the name as keys are written.
+
+    >>> key_meant("TP-size"), key_meant("Data-Parallel-Size")
+    ('tensor_parallel_size', 'data_parallel_size')
+    """
+    plain = key.strip().lower().replace("-", "_")
+    return KEYS.get(plain) or KEYS.get(plain.removesuffix("_size")) or plain
+
+
+def without_blank(text: t.Any) -> tuple[str, str]:
+    """Key and value of a text such as ``tp:8``, for which a blank behind the colon was meant; empty if it is none."""
+    found = re.fullmatch(r"([A-Za-z][\w-]*):(\S.*)", text) if isinstance(text, str) else None
+    return (found.group(1), found.group(2)) if found else ("", "")
+
+
 def close(name: str, known: t.Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
     """The known names that are spelt most alike and have all numbers of this one, at most ``count``, the likest first."""
     alike = [item for item in dict.fromkeys(known) if same_numbers(name, item)]

@@ -18,10 +18,11 @@ from ..description.loader import in_order as sorted_keys
 from ..description.values import natural
 from ..description.variables import Description, Host, read_description, read_hosts
 from ..recipes.apply import brought_by_recipe, origin, with_recipe
-from ..releases.release import facts, find_release
+from ..releases.release import base_for, facts, find_release, plain_name
 from ..runtimes.registry import runtime
 from .deployment import Context
 from .placement import groups_used, hosts_of, place, pool_hosts
+from .placement_free import with_free_hosts
 from .placement_kept import kept_host, place_beside, placement_record
 from .placement_routers import further_routers
 from .ports import D2RH, assign, short_lists
@@ -41,10 +42,12 @@ from .routers.registry import flavour_of, unknown_flavour
 from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
 from .rules.security import exposure
+from .rules.unused import OF_RECIPES
 from .service import Service, digest
 from .store_hosts import store_hosts
 from .written import as_written
 
+OLD = "0.13.0"  # a release that differs from the default of engines in as much as possible
 ROOM = 100_000  # maximum number of devices of a deployment that is checked as if it fitted on its hosts
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
 Record = t.Mapping[str, t.Any]
@@ -93,6 +96,8 @@ def _launch_plan(
     too_many = _too_many_pods(description)
     if too_many:
         raise PlanError([*unreadable, *too_many])
+    if unknown:  # what the recipe would bring is not missing, and all else may depend on it
+        raise refused(finding for finding in unreadable if finding.id != "VARIABLE-MISSING")
     if unreadable:
         certain = _certain(variables, inventory, {conflict.path for conflict in conflicts})
         paths = {finding.path for finding in unreadable}
@@ -148,20 +153,51 @@ def _judged(
     refusal = None if trial else functools.partial(_refusal, description, hosts, deployed)
     description, hosts = runtime(description.runtime).hosts(description, hosts)
     context, findings = _place(description, hosts, deployed)
+    if not trial:
+        findings = [_tried(finding, description, hosts, deployed) for finding in findings]
+        findings = findings if deployed else with_free_hosts(findings, description, hosts)
     if any(finding.id.startswith("PLACE-") for finding in findings):
         findings += _errors_of_settings(description, hosts)
+        findings += judge(Case(context, ()), OF_RECIPES, description.rules_ignore) if not context.instances else []
     if findings and not context.instances:
         return context, (), findings, None
     services = tuple(sorted(_services(context), key=lambda service: (service.start.stage, natural(service.name))))
     case = Case(context, services, refusal, empty)
-    return context, services, findings + judge(case, RULES, description.rules_ignore), case
+    judged = judge(case, RULES, description.rules_ignore)
+    if not trial and any(finding.id == "RELEASE-UNKNOWN" for finding in findings):
+        judged = _of_any_release(judged, description, hosts, deployed)
+    return context, services, findings + judged, case
 
 
-def _refusal(description: Description, hosts: dict[str, Host], deployed: Record | None, release: str) -> str:
-    """The first error of a description with another known release and its image; empty if it can be planned."""
-    other = dataclasses.replace(description, release=release, release_base="", image="")
+def _refusal(
+    description: Description, hosts: dict[str, Host], deployed: Record | None, release: str, base: str = ""
+) -> str:
+    """The first error of a description with another known release (or ``base``) and its image; empty if it can be planned."""
+    other = dataclasses.replace(description, release=release, release_base=base, image="")
     errors = in_order(item for item in _judged(other, hosts, deployed, True)[2] if item.severity == "error")
     return f"{errors[0].place}: {errors[0].problem.rstrip('.')} [{errors[0].id}]" if errors else ""
+
+
+def _of_any_release(
+    found: list[Finding], description: Description, hosts: dict[str, Host], deployed: Record | None
+) -> list[Finding]:
+    """The findings that do not depend on the release, which is not known: those with an old one, too."""
+    other = dataclasses.replace(description, release=OLD, release_base="")
+    same = {(finding.id, finding.path) for finding in _judged(other, hosts, deployed, True)[2]}
+    return [finding for finding in found if (finding.id, finding.path) in same]
+
+
+def _tried(finding: Finding, description: Description, hosts: dict[str, Host], deployed: Record | None) -> Finding:
+    """A finding of an unknown release whose fix names a base, with what that base refuses of this description."""
+    base = base_for(plain_name(description.release))
+    if finding.id != "RELEASE-UNKNOWN" or description.release_base or not base:
+        return finding
+    refused_ = _refusal(description, hosts, deployed, description.release, base)
+    return (
+        dataclasses.replace(finding, fix=f"{finding.fix} It refuses this description, first {refused_}.")
+        if refused_
+        else finding
+    )
 
 
 def refusal_of(

@@ -240,18 +240,36 @@ def find_release(
     return known[default], [dataclasses.replace(finding, value=repr(base or name))]
 
 
+def base_for(requested: str, known: t.Collection[str] = tuple(ORDER)) -> str:
+    """The known release whose facts an unknown one may use; empty if upstream has no such release.
+
+    What is newer than all known ones, or than those of its line (0.23.1), may have been published since, and other names are builds
+    of somebody's own.
+    """
+    published = re.fullmatch(r"\d+(\.\d+)+((rc|\.post)\d+)?", requested)
+    line = [numbers(name)[:3] for name in known if numbers(name)[:2] == numbers(requested)[:2]]
+    newest = max(line or [numbers(name)[:3] for name in known], default=())
+    return (
+        ""
+        if not numbers(requested) or published and numbers(requested)[:3] <= newest
+        else nearest_release(requested, known)
+    )
+
+
 def _hint(requested: str, known: t.Collection[str], of_base: bool) -> str:
     """The fix for an unknown release."""
     plain = re.sub(r"(-(a3|310p|a5))?(-openeuler)?$", "", requested)
     if plain != requested and plain in known:
         return f'Write "{plain}": the planner adds the suffix of the image by inference_hardware.'
+    stable = [name for name in known if numbers(name) and "rc" not in name]
     close = nearest_release(requested, known)
     hint = f"The nearest known release is '{close}'. "
-    if re.fullmatch(r"\d+\.\d+", requested):
+    if not numbers(requested) and not nearest(requested, known):
+        hint = f"The newest stable release is '{stable[-1]}'. " if stable else ""
+    elif re.fullmatch(r"\d+\.\d+", requested):
         hint += "Write it in full and in quotes: YAML reads 0.10 as the number 0.1. "
-    elif not of_base:
+    elif not of_base and base_for(requested, known):
         hint += f'To use its facts for this release, set inference_release_base: "{close}". '
-    stable = [name for name in known if numbers(name) and "rc" not in name]
     more = f"; and {len(known) - len(stable)} release candidates and branches" if len(known) > len(stable) else ""
     return hint + f"Known stable releases: {', '.join(stable)}{more}."
 

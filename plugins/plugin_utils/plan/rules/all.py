@@ -53,7 +53,7 @@ from .base import Case, Rule, Rules
 THEMES: dict[str, t.Iterable[Rule]] = {
     "Topology and devices": (*topology.RULES, *host_groups.RULES),
     "Parallel sizes": sizes.RULES,
-    "Values": (*values.RULES, *host_values.RULES, *unused.RULES, *needs.RULES, *hidden.RULES),
+    "Values": (*values.RULES, *host_values.RULES, *unused.RULES, *unused.OF_RECIPES, *needs.RULES, *hidden.RULES),
     "Ports": (*ports.RULES, *port_choice.RULES),
     "Connectors": (*connectors.RULES, *transfer_pairs.RULES),
     "Shared KV cache store": (*store.RULES, *store_ha.RULES, *memcache.RULES),

@@ -260,4 +260,16 @@ def image_name(case: Case) -> t.Iterator[Finding]:
     """
     for place, image, dummy in images(case):
         if image and not IMAGE.fullmatch(image):
-            yield Finding.at(place, image, f"'{image}' is not the name of an image")
+            yield Finding.at(place, image, f"'{image}' is not the name of an image{_part(image)}")
+
+
+def _part(image: str) -> str:
+    """Which part of a text prevents that it names an image; "" if it is not known."""
+    name, _at, digest = image.partition("@")
+    if "://" in name:
+        return f": '{name.partition('://')[0]}://' belongs to a URL"
+    if _at and not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
+        count = len(digest.removeprefix("sha256:"))
+        return f": behind @ there are {count} characters, and not sha256: and 64 digits from 0 to f in lower case"
+    path = name.rpartition(":")[0] if ":" in name.rpartition("/")[2] else name
+    return ": it has upper-case letters" if path != path.lower() else ""

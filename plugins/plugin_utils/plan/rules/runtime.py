@@ -11,9 +11,11 @@ import typing as t
 
 from ...description.findings import Finding
 from ...releases.matrix import IMAGE_SUFFIX
+from ..render.container import IMAGE as UPSTREAM
 from ..render.container import image as image_of
 from .base import Case, Rules
 from .folders import models
+from .host_values import IMAGE
 from .images import images
 
 RULES = Rules()
@@ -176,7 +178,8 @@ def image_digest(case: Case) -> t.Iterator[Finding]:
     The registry decides what a tag names: after a new push, or on a compromised registry, hosts that pull later run other software.
     """
     for place, image, unused in images(case):
-        if not unused and "@sha256:" not in image and not (image and _moving_tag(image)):
+        wrong = image and (_moving_tag(image) or not IMAGE.fullmatch(image))  # IMAGE-TAG and IMAGE-NAME say so
+        if not unused and "@sha256:" not in image and not wrong:
             planned = {image_of(case.context, process.host) for dummy, dummy, process in case.engines}
             names = [image] if image else sorted(planned)
             yield Finding.at(place, image, f"the image {' and '.join(names)} is named by a tag")
@@ -193,8 +196,13 @@ def image_release(case: Case) -> t.Iterator[Finding]:
     The plan's options may not match its vLLM; on other hardware the first operator fails.
     """
     image, release = case.context.description.image, case.context.release.name
-    found = re.search(r"vllm-ascend:v?(\d[\w.]*)((?:-a3|-310p|-a5)?)(-openeuler)?(@|$)", image)
+    found = re.search(r"vllm-ascend:(?i:v?(\d[\w.]*)((?:-a3|-310p|-a5)?)(-openeuler)?)(@|$)", image)
     if not found:
+        return
+    tag = found.group().removeprefix("vllm-ascend:").removesuffix("@")
+    if image.startswith(UPSTREAM + ":") and not (tag.startswith("v") and tag == tag.lower()):
+        problem = f"tags of this image begin with v and have no upper-case letters, unlike '{tag}'"
+        yield Finding.at("inference_image", image, problem)
         return
     if found.group(1) != release:
         problem = f"this is the image of release {found.group(1)}, but inference_release is {release}"

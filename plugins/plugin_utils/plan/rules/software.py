@@ -9,7 +9,7 @@ import typing as t
 
 from ...description.findings import Finding
 from ...releases.artefacts import CHIPS
-from ...releases.release import assumed
+from ...releases.release import assumed, plain_name
 from .base import Case, Rules
 
 RULES = Rules()
@@ -33,7 +33,8 @@ def release_assumed(case: Case) -> t.Iterator[Finding]:
     Installed versions and known options are those of the base release; this release may need others.
     """
     description = case.context.description
-    base = description.release_base
+    own = {plain_name(str(name)) for name in description.releases}
+    base = "" if case.context.release.name in own else description.release_base  # RELEASE-BASE-UNUSED says so
     versions = assumed(description.release, description.releases, base) if case.npu else {}
     if versions:
         path = "inference_release_base" if base else f"inference_releases.{case.context.release.name}"

@@ -9,11 +9,14 @@ import typing as t
 
 from ...description.findings import Finding
 from ...description.variables import EncoderCache, Router
+from ...recipes.catalogue import RECIPES
 from ...releases.release import RELEASES, plain_name
+from ..placement import pool_hosts
 from ..routers.registry import flavour_of
 from .base import Case, Rules
 
 RULES = Rules()
+OF_RECIPES = Rules()  # judged although the hosts are too few, which they may be because of the recipe
 
 
 @RULES.rule(
@@ -80,6 +83,25 @@ def encoder_cache(case: Case) -> t.Iterator[Finding]:
         yield Finding.at("inference_encoder_cache", "", "inference_encoder_cache is set without an encode pool")
 
 
+@OF_RECIPES.rule(
+    "RECIPE-HARDWARE",
+    "Choose a recipe for this hardware, which the playbook ascend.inference.recipes lists, or correct inference_hardware.",
+    "the pages of the recipes",
+    "warning",
+)
+def recipe_hardware(case: Case) -> t.Iterator[Finding]:
+    """The recipe was documented for another generation of hardware than that of the pools' hosts.
+
+    Its sizes and options fit other numbers of devices and other memory, so it may not fit, not start or be slow.
+    """
+    description, hosts = case.context.description, case.context.hosts
+    recipe = RECIPES.get(description.recipe)
+    found = {host.hardware for host in pool_hosts(description, hosts)} if recipe and case.npu else set()
+    if recipe and found and recipe["hardware"] not in found:
+        problem = f"{description.recipe} is for {recipe['hardware']}, and the hosts are {' and '.join(sorted(found))}"
+        yield Finding.at("inference_recipe", description.recipe, problem)
+
+
 @RULES.rule("RELEASE-BASE-UNUSED", "Remove it.", "design of the planner: a known release has its own facts", "warning")
 def release_base(case: Case) -> t.Iterator[Finding]:
     """inference_release_base is set for a release that needs none.
@@ -89,7 +111,8 @@ def release_base(case: Case) -> t.Iterator[Finding]:
     description = case.context.description
     name = case.context.release.name
     own = {plain_name(str(key)) for key in description.releases}
-    if description.release_base and (name in RELEASES or name in own):
+    wanted = plain_name(description.release or case.context.engine.release)
+    if description.release_base and name == wanted and (name in RELEASES or name in own):
         problem = f"release {name} is known, and its own facts are used"
         yield Finding.at("inference_release_base", description.release_base, problem)
 

@@ -990,6 +990,17 @@ MISTAKES: tuple[Mistake, ...] = (
     # settings without effect
     W("ENCODER-UNUSED", "p2p", {"inference_encoder_cache.path": "/srv/encoder"}, "inference_encoder_cache"),
     W("RELEASE-BASE-UNUSED", "p2p", {"inference_release_base": "0.22.1rc1"}),
+    W(
+        "RELEASE-BASE-UNUSED",
+        "p2p",
+        {"inference_release_base": "0.22.1rc1", "inference_releases": {"0.23.0": {"vllm": "0.23.0"}}},
+        also="RELEASE-ASSUMED",
+    ),
+    W("RECIPE-HARDWARE", "p2p", {"inference_recipe": "deepseek-v4-flash-w8a8-a2"}),
+    M("IMAGE-NAME", "docker", {"inference_image": "quay.io/Ascend/vllm-ascend:v0.23.0-a3"}),
+    M("IMAGE-NAME", "docker", {"inference_image": "registry.example/vllm-ascend@sha256:abc"}),
+    M("IMAGE-RELEASE", "docker", {"inference_image": "quay.io/ascend/vllm-ascend:0.23.0-a3"}, also="IMAGE-DIGEST"),
+    M("IMAGE-RELEASE", "docker", {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0-A3"}, also="IMAGE-DIGEST"),
     W("ENGINE-VERSION", "p2p", {"inference_engine_version": "0.22.1"}),
     # kubernetes
     M("K8S-MANIFEST", "kubernetes", {"inference_kubernetes.serving": {"replcas": 2}}, "ModelServing/demo.spec.replcas"),

@@ -87,9 +87,87 @@ HINTS = (
         "VARIABLE-TEXT",
         "Write 10.0.0.1, and the port of SSH into ansible_port.",
     ),
+    *(
+        ("p2p", {f"{D}.{key}": 1}, "VARIABLE-UNKNOWN", f"Did you mean '{meant}'?")
+        for key, meant in (
+            ("tp", "tensor_parallel_size"),
+            ("dp_size", "data_parallel_size"),
+            ("PP", "pipeline_parallel_size"),
+            ("pcp", "prefill_context_parallel_size"),
+            ("dcp-size", "decode_context_parallel_size"),
+            ("ep", "expert_parallel"),
+            ("replicas", "instances"),
+        )
+    ),
+    ("p2p", {f"{D}.tp:8": None}, "VARIABLE-UNKNOWN", "Write tensor_parallel_size: 8."),
+    ("p2p", {D: "tp:8"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as tensor_parallel_size: 8. "),
+    ("p2p", {"inference_model": "path:/models/x"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as path: /models/x. "),
+    ("p2p", {"inference_release": "latest"}, "RELEASE-UNKNOWN", "The newest stable release is '0.23.0.post1'. Known"),
+    ("p2p", {"inference_release": "0.22.0"}, "RELEASE-UNKNOWN", "The nearest known release is '0.21.0rc1'. Known"),
     ("p2p", {D: None}, "TOPO-POOLS", "Write decode: {} if all defaults of the pool are meant. "),
     ("p2p", {"node1.inference_address": "[fd00::1]:22"}, "VARIABLE-TEXT", "Write fd00::1."),
 )
+
+
+ONE_HOST = {"tensor_parallel_size": 16}
+
+
+@pytest.mark.parametrize(
+    ("groups", "pools", "fix"),
+    [
+        (
+            ({"prefill", "decode"}, {"prefill", "decode"}),
+            {},
+            "node2 is free: the pool fits if the group 'decode' has node2 and no",
+        ),
+        (
+            ({"prefill", "decode"}, {"ungrouped"}),
+            {},
+            "node2 is free: the pool fits if the group 'decode' has node2 and no other",
+        ),
+        (({"prefill", "decode"}, {"decode"}), {}, "Plan fewer or smaller instances, or add hosts."),
+        (
+            ({"npu"}, {"npu"}),
+            {"group": "npu"},
+            "node2 is free: the pool fits if inference_pools.decode.group names a group that has node2",
+        ),
+        (({"prefill", "decode"}, {"router"}), {}, "Plan fewer or smaller instances, or add hosts."),
+        (({"prefill", "decode"},), {}, "Plan fewer or smaller instances, or add hosts."),
+    ],
+)
+def test_a_free_host_is_named_where_two_pools_share_one(groups, pools, fix):
+    inventory = {
+        f"node{number}": {
+            "groups": sorted(names),
+            "variables": {"ansible_host": f"10.1.0.{number}", "inference_interface": "bond0"},
+        }
+        for number, names in enumerate(groups, 1)
+    }
+    sizes = {name: {**ONE_HOST, **pools} for name in ("prefill", "decode")}
+    (found,) = judged("one-host", {"inventory": inventory, "inference_pools": sizes})
+    assert (found["id"], found["path"]) == ("PLACE-CAPACITY", "inference_pools.decode.instances")
+    assert found["fix"].startswith(fix)
+
+
+def test_a_base_that_a_finding_names_was_tried():
+    (found,) = judged("p2p", {"inference_release": "0.40.0"})
+    assert 'set inference_release_base: "0.30.0rc2"' in found["fix"]
+    assert "It refuses this description, first inference_runtime = systemd: release 0.40.0 was tested" in found["fix"]
+    (good,) = judged("docker", {"inference_release": "0.40.0"})
+    assert "refuses" not in good["fix"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "ids"),
+    [
+        ({"inference_recipe": "qwen3-235b", "inference_pools": None}, ["RECIPE-UNKNOWN"]),
+        ({"inference_release": "latest", "inference_kv_transfer": "mooncake_hybrid"}, ["RELEASE-UNKNOWN"]),
+        ({"inference_release": "latest", "inference_args.foo": 1}, ["FLAG-UNKNOWN", "RELEASE-UNKNOWN"]),
+    ],
+    ids=str,
+)
+def test_what_only_follows_from_another_finding_is_not_told(changes, ids):
+    assert sorted(item["id"] for item in judged("p2p", changes)) == ids
 
 
 @pytest.mark.parametrize(("family", "changes", "rule", "begin"), HINTS, ids=lambda item: str(item)[:60])

@@ -1,0 +1,71 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hosts of the inventory that are free while a pool has too few devices, and the group with which it fits."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ..description.findings import Finding
+from ..description.values import natural
+from ..description.variables import Description, Host
+from ..engines.registry import engine
+from .placement import group_of, groups_used, hosts_of, place, sharing
+
+OWN = " tried"  # no group of an inventory has this name
+SHOWN = 8  # hosts that a fix lists
+
+
+def with_free_hosts(
+    findings: t.Iterable[Finding], description: Description, hosts: t.Mapping[str, Host]
+) -> list[Finding]:
+    """The findings; one of a pool without enough devices begins its fix with hosts that are free and suffice, placed as a trial."""
+    return [_with_free_hosts(finding, description, hosts) for finding in findings]
+
+
+def _with_free_hosts(finding: Finding, description: Description, hosts: t.Mapping[str, Host]) -> Finding:
+    parts = finding.path.split(".")
+    name, pools = parts[1] if len(parts) > 1 else "", description.pools.present()
+    if finding.id not in ("PLACE-CAPACITY", "PLACE-SPAN") or name not in pools or not engine(description.engine).npus:
+        return finding
+    group = group_of(name, pools[name])
+    members = hosts_of(group, hosts)
+    own = [host for host in members if sharing(description, host) == [name]]
+    free = [host for host in _free(description, hosts) if host not in own]
+    for kept in (own, members) if free else ():
+        chosen = sorted({host.name for host in (*kept, *free)}, key=natural)
+        if _fits(description, hosts, name, chosen):
+            shared = any(group_of(other, pool) == group for other, pool in pools.items() if other != name)
+            there = f"inference_pools.{name}.group names a group that" if shared else f"the group '{group}'"
+            free_ = f"{_listed(host.name for host in free)} {'is' if len(free) == 1 else 'are'} free"
+            return dataclasses.replace(
+                finding, fix=f"{free_}: the pool fits if {there} has {_listed(chosen)} and no other host."
+            )
+    return finding
+
+
+def _listed(names: t.Iterable[str]) -> str:
+    found = list(names)
+    return ", ".join(found[:SHOWN]) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
+
+
+def _free(description: Description, hosts: t.Mapping[str, Host]) -> list[Host]:
+    """Hosts with devices on which nothing is placed, without those that have another service's group."""
+    busy = {process.host.name for instance in place(description, hosts)[0] for process in instance.processes}
+    pools = {group_of(name, pool) for name, pool in description.pools.present().items()}
+    others = groups_used(description) - pools
+    free = [host for host in hosts.values() if host.name not in busy and host.devices and not host.here]
+    return [host for host in free if not others & set(host.groups)]
+
+
+def _fits(description: Description, hosts: t.Mapping[str, Host], name: str, chosen: t.Collection[str]) -> bool:
+    """Whether all is placed if the pool has these hosts."""
+    pool = dataclasses.replace(description.pools.present()[name], group=OWN)
+    pools = dataclasses.replace(description.pools, **{name: pool})
+    moved = {
+        host.name: dataclasses.replace(host, groups=(*host.groups, *([OWN] if host.name in chosen else ())))
+        for host in hosts.values()
+    }
+    return not place(dataclasses.replace(description, pools=pools), moved)[1]
