@@ -15,15 +15,22 @@ from .values import natural
 PLACES_SHOWN = 4  # maximum number of places that are listed for a group of equal findings
 GROUPS_SHOWN = 20  # maximum number of groups that are printed for one rule
 REASON = "Accepted: "  # stands before the reason of an accepted finding, in place of its fix
+Written = t.Mapping[str, str]
 DEVICE = re.compile(r"(?P<host>.+) device (?P<device>\d+)")
 
 
 class PlanError(ValueError):
     """Planning failed. Carries all errors in a stable order, and the warnings beside them; its text is the complete report."""
 
-    def __init__(self, findings: t.Iterable[Finding], warnings: t.Iterable[Finding] = ()) -> None:
+    def __init__(
+        self, findings: t.Iterable[Finding], warnings: t.Iterable[Finding] = (), written: Written | None = None
+    ) -> None:
         self.findings, self.warnings = in_order(findings), in_order(warnings)
-        super().__init__(report(self.findings, self.warnings))
+        super().__init__(report(self.findings, self.warnings, written))
+
+    def located(self, written: Written) -> PlanError:
+        """The same with FILE:LINE of what findings are about, by their paths."""
+        return PlanError(self.findings, self.warnings, written)
 
 
 def in_order(findings: t.Iterable[Finding]) -> tuple[Finding, ...]:
@@ -38,20 +45,23 @@ def refused(findings: t.Iterable[Finding]) -> PlanError:
     return PlanError([finding for finding in found if finding.severity not in ("warning", "accepted")], warnings)
 
 
-def report(findings: t.Sequence[Finding], warnings: t.Sequence[Finding] = ()) -> str:
-    """The error text of a refused plan: all findings with path, reason and fix; equal ones are grouped. Warnings follow."""
+def report(findings: t.Sequence[Finding], warnings: t.Sequence[Finding] = (), written: Written | None = None) -> str:
+    """The error text of a refused plan: all findings with path, reason and fix; equal ones are grouped. Warnings follow.
+
+    ``written`` has FILE:LINE of paths.
+    """
     places_, entries = len(findings), len(grouped(findings))
     count = "1 error" if entries == 1 else f"{entries} errors"
     if places_ > entries:
         count += f" at {places_} places"
-    lines = [f"Planning failed: {count}. No host was changed.", *finding_lines(findings)]
+    lines = [f"Planning failed: {count}. No host was changed.", *finding_lines(findings, written=written)]
     if warnings:
-        lines += ["", "Warnings about the same plan:", *finding_lines(warnings, severity=True)]
+        lines += ["", "Warnings about the same plan:", *finding_lines(warnings, True, written)]
     return "\n".join(lines)
 
 
-def finding_lines(findings: t.Iterable[Finding], severity: bool = False) -> list[str]:
-    """Findings as numbered lines in the given order, optionally with their ``severity``.
+def finding_lines(findings: t.Iterable[Finding], severity: bool = False, written: Written | None = None) -> list[str]:
+    """Findings as numbered lines in the given order, optionally with their ``severity`` and where their paths are ``written``.
 
     Findings that differ only in path and value share one entry. Further entries of a rule are only counted. An accepted finding
     is followed by the reason of the person who accepted it, because there is nothing to mend.
@@ -68,6 +78,8 @@ def finding_lines(findings: t.Iterable[Finding], severity: bool = False) -> list
         number += 1
         label = f"{number}. {first.severity.upper()} " if severity else f"{number}. "
         lines += ["", f"{label}{places(group)}: {first.problem.rstrip('.')}. [{first.id}]"]
+        at = dict.fromkeys(written[finding.path] for finding in group if finding.path in written) if written else {}
+        lines += [f"   At: {_first([*at], ', ')}"] if at else []
         lines += _reasons(first)
     hidden = [
         f"{count - GROUPS_SHOWN} more of [{id_}]" for id_, count in sorted(printed.items()) if count > GROUPS_SHOWN

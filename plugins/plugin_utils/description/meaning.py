@@ -43,6 +43,27 @@ KEYS = {
 }
 
 
+# Other words for the values of variables.
+ENGINE = {"vllm": "vllm_ascend", "ascend": "vllm_ascend", "cpu": "vllm_cpu"}
+RUNTIME = {
+    "k8s": "kubernetes",
+    "kthena": "kubernetes",
+    "container": "docker",
+    "containers": "docker",
+    "supervisord": "supervisor",
+}
+
+
+def engine_meant(word: str) -> str:
+    """The engine that another word stands for; empty if it is none."""
+    return ENGINE.get(word.lower().replace("-", "_"), "")
+
+
+def runtime_meant(word: str) -> str:
+    """The runtime that another word stands for; empty if it is none."""
+    return RUNTIME.get(word.lower(), "")
+
+
 def key_meant(key: str) -> str:
     """The key that another name stands for, such as tensor_parallel_size for tp and TP_size; else the name as keys are written.
 

@@ -22,7 +22,7 @@ from .findings import Finding, nearest
 from .firewall import Firewall
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, documented, factory, firsts, mapping, number, typed
-from .meaning import close, generation_of
+from .meaning import close, engine_meant, generation_of, runtime_meant
 from .probe import Probe
 from .store_ha import StoreHa
 from .texts import problem_of
@@ -464,7 +464,9 @@ class Description:
         "torch: ..., torch_npu: ..., triton: ..., mooncake: ..., python: ..., connectors: [...]}.",
         mapping(),
     )
-    engine: str = documented("vllm_cpu runs upstream vLLM on machines without NPUs.", choice(*ENGINES))
+    engine: str = documented(
+        "vllm_cpu runs upstream vLLM on machines without NPUs.", choice(*ENGINES, meaning=engine_meant)
+    )
     engine_install: str = documented(
         "How vLLM-Ascend is installed without an image: the wheel of the package index, a build from source, or a wheel of the "
         "site. Default: the wheel if it is built for the hosts' chip, else source.",
@@ -477,7 +479,7 @@ class Description:
         typed("url"),
     )
     engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", typed("release"))
-    runtime: str = documented("What runs the services.", choice(*RUNTIMES))
+    runtime: str = documented("What runs the services.", choice(*RUNTIMES, meaning=runtime_meant))
     deployment: str = documented("Name of the deployment; prefix of units, programs and containers.", "inference")
     root: str = documented("Directory that contains all files on a host.", "/opt/ascend-inference")
     user: str = documented(

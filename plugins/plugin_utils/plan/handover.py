@@ -17,9 +17,10 @@ import os
 import typing as t
 
 from ...module_utils.status.plan import status_plan
-from ..description.findings import Finding
+from ..description.findings import Finding, PlanError
 from ..description.inventory import GROUP, deployment_variables, inventory_of, members, unknown_group
 from ..description.misspelt import misspelt
+from ..description.written_at import written_at
 from .planner import launch_plan, refusal_of
 from .record import record_of
 from .render.balancer import balancer_of
@@ -48,7 +49,11 @@ OF_THE_WHOLE = (
 def planned(variables: t.Any, hostvars: t.Any, groups: t.Any, deployed: Plan | None = None) -> Plan:
     """Plan from Ansible's variables, around the ``placement`` of the deployed plan. Raises ``PlanError`` with all findings."""
     description, inventory, conflicts = _described(variables, hostvars, groups)
-    return launch_plan(description, inventory, conflicts, deployed)
+    try:
+        return launch_plan(description, inventory, conflicts, deployed)
+    except PlanError as error:
+        paths = [finding.path for finding in (*error.findings, *error.warnings)]
+        raise error.located(written_at(paths, variables, {name: hostvars[name] for name in inventory})) from None
 
 
 def refusal_with(release: str, variables: t.Any, hostvars: t.Any, groups: t.Any, plan: Plan) -> str:

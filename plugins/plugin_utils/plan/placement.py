@@ -215,6 +215,7 @@ def group_problem(name: str, pool: Pool, shape: Shape, hosts: t.Mapping[str, Hos
             if len(sizes) == 1
             else f"{sizes[0]} to {sizes[-1]} devices"
         )
+        have += f" behind device_offset {pool.device_offset}" if pool.device_offset and not pool.devices else ""
         count = f"{len(shape.members)} host{'' if len(shape.members) == 1 else 's'}"
         return Finding(
             path,

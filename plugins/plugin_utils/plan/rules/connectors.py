@@ -95,12 +95,10 @@ def transfer_unknown(case: Case) -> t.Iterator[Finding]:
     for path, transfer, parts in transfers(case):
         for part in parts:
             if part not in TRANSFERS:
-                yield Finding.at(
-                    path,
-                    transfer,
-                    f"unknown KV transfer type '{part}'",
-                    nearest(part, TRANSFERS, {part: kv.word_of(part)}),
-                )
+                several = re.findall(r"\w+", part)
+                joined = several[1:] and set(TRANSFERS).issuperset(several)
+                meant = f"Write {'+'.join(several)}. " if joined else nearest(part, TRANSFERS, {part: kv.word_of(part)})
+                yield Finding.at(path, transfer, f"unknown KV transfer type '{part}'", meant)
 
 
 @RULES.rule("TRANSFER-TWO", "Keep one of them.", "vLLM: one connector answers do_remote_prefill")

@@ -117,6 +117,9 @@ def typo(case: Case) -> t.Iterator[Finding]:
     """
     known = data.environment_of_any() | ASCEND_NAMES | {*VALUES, *HOLD, *OWN, *TIMEOUTS, "HCCL_BUFFSIZE"}
     for path, name, text in user_variables(case):
+        if name.upper() in known and name not in known:
+            yield Finding.at(path, text, f"nothing reads {name} in lower case", f"Did you mean '{name.upper()}'?")
+            continue
         if name in known or not name.startswith(("VLLM_", "HCCL_", "ASCEND_", "OMP_", "PYTORCH_NPU_")):
             continue
         alike = close(name, known, cutoff=0.93)

@@ -117,11 +117,16 @@ def user_name(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule("CANN-PATH", "Write the absolute path of the folder, such as /usr/local/Ascend.", "CANN installation guide")
 def cann_path(case: Case) -> t.Iterator[Finding]:
-    """inference_cann_path is not an absolute path.
+    """inference_cann_path is not an absolute path, or one of a part of CANN.
 
     Services source CANN's set_env.sh below it, and find none.
     """
     path = case.context.description.cann_path
+    inside = re.search(r"/(ascend-toolkit|nnal|set_env\.sh)(/.*)?$", path)
+    if inside and posixpath.isabs(path):
+        problem = f"'{inside.group()[1:]}' is a part of CANN, and the planner adds it"
+        yield Finding.at("inference_cann_path", path, problem, f"Write {path[: inside.start()] or '/'}.")
+        return
     if not posixpath.isabs(path) or re.search(r"\s", path):
         yield Finding.at("inference_cann_path", path, f"'{path}' is not an absolute path without blanks")
 

@@ -100,7 +100,9 @@ def model_path(case: Case) -> t.Iterator[Finding]:
     vLLM searches a nonexistent path on a model hub and downloads an unexpected model, or fails to start, or no container gets the folder.
     """
     for place, path in models(case.context.description):
-        if not path.strip("/ ") or re.search(r"\s|^~|(^|/)\.\.(/|$)", path):
+        if re.search(r"\.(json|safetensors|bin|index)/?$", path):
+            yield Finding.at(place, path, f"'{path}' is a file of a model, and not its folder")
+        elif not path.strip("/ ") or re.search(r"\s|^~|(^|/)\.\.(/|$)", path):
             problem = f"'{path}' contains a space, '~' or '..'" if path.strip("/ ") else f"'{path}' names no model"
             yield Finding.at(place, path or "''", problem)
         elif not posixpath.isabs(path) and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", path):
@@ -179,7 +181,7 @@ def image_digest(case: Case) -> t.Iterator[Finding]:
     """
     for place, image, unused in images(case):
         wrong = image and (_moving_tag(image) or not IMAGE.fullmatch(image))  # IMAGE-TAG and IMAGE-NAME say so
-        if not unused and "@sha256:" not in image and not wrong:
+        if not unused and "@sha256:" not in image and not wrong and case.context.engine.images:
             planned = {image_of(case.context, process.host) for dummy, dummy, process in case.engines}
             names = [image] if image else sorted(planned)
             yield Finding.at(place, image, f"the image {' and '.join(names)} is named by a tag")
@@ -196,6 +198,8 @@ def image_release(case: Case) -> t.Iterator[Finding]:
     The plan's options may not match its vLLM; on other hardware the first operator fails.
     """
     image, release = case.context.description.image, case.context.release.name
+    if case.npu and re.search(r"(^|/)vllm/vllm-openai([:@]|$)", image):
+        yield Finding.at("inference_image", image, "vllm/vllm-openai has vLLM for GPUs, without vLLM-Ascend")
     found = re.search(r"vllm-ascend:(?i:v?(\d[\w.]*)((?:-a3|-310p|-a5)?)(-openeuler)?)(@|$)", image)
     if not found:
         return

@@ -996,6 +996,29 @@ MISTAKES: tuple[Mistake, ...] = (
         {"inference_release_base": "0.22.1rc1", "inference_releases": {"0.23.0": {"vllm": "0.23.0"}}},
         also="RELEASE-ASSUMED",
     ),
+    M("CANN-PATH", "p2p", {"inference_cann_path": "/usr/local/Ascend/ascend-toolkit/latest"}),
+    M("MODEL-PATH", "p2p", {"inference_model.path": "/models/qwen-moe-w8a8/config.json"}),
+    M("IMAGE-RELEASE", "docker", {"inference_image": "vllm/vllm-openai:v0.23.0"}, also="IMAGE-DIGEST"),
+    W("ENV-TYPO", "p2p", {"inference_env.vllm_logging_level": "DEBUG"}),
+    M("KV-SIZES", "p2p", {f"{P}.kv.kv_connector_extra_config": "text"}),
+    M(
+        "KV-SIZES",
+        "p2p",
+        {f"{P}.kv.kv_connector_extra_config.decode.tp_size": None},
+        f"{P}.kv.kv_connector_extra_config",
+    ),
+    M(
+        "KV-SIZES",
+        "p2p",
+        {
+            f"{D}.args.kv-transfer-config": {
+                "kv_connector": "MooncakeConnectorV1",
+                "kv_role": "kv_consumer",
+                "kv_port": "24600",
+            }
+        },
+        f"{D}.args.kv-transfer-config.kv_connector_extra_config",
+    ),
     W("RECIPE-HARDWARE", "p2p", {"inference_recipe": "deepseek-v4-flash-w8a8-a2"}),
     M("IMAGE-NAME", "docker", {"inference_image": "quay.io/Ascend/vllm-ascend:v0.23.0-a3"}),
     M("IMAGE-NAME", "docker", {"inference_image": "registry.example/vllm-ascend@sha256:abc"}),

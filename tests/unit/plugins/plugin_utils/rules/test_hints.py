@@ -99,6 +99,12 @@ HINTS = (
             ("replicas", "instances"),
         )
     ),
+    ("p2p", {"inference_kv_transfer": "mooncake,store"}, "TRANSFER-UNKNOWN", "Write mooncake+store. "),
+    ("p2p", {"inference_kv_transfer": "mooncake, store"}, "TRANSFER-UNKNOWN", "Write mooncake+store. "),
+    ("p2p", {"inference_engine": "vllm"}, "VARIABLE-CHOICE", "Did you mean 'vllm_ascend'? "),
+    ("p2p", {"inference_runtime": "k8s"}, "VARIABLE-CHOICE", "Did you mean 'kubernetes'? "),
+    ("p2p", {"inference_cann_path": "/usr/local/Ascend/nnal"}, "CANN-PATH", "Write /usr/local/Ascend. "),
+    ("p2p", {"inference_env.vllm_use_v1": 1}, "ENV-TYPO", "Did you mean 'VLLM_USE_V1'?"),
     ("p2p", {f"{D}.tp:8": None}, "VARIABLE-UNKNOWN", "Write tensor_parallel_size: 8."),
     ("p2p", {D: "tp:8"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as tensor_parallel_size: 8. "),
     ("p2p", {"inference_model": "path:/models/x"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as path: /models/x. "),

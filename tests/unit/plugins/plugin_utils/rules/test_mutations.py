@@ -75,6 +75,7 @@ OF_SETTINGS = {
         "environment",
         "environment_values",
         "json_values",
+        "kv_sizes",
         "kv_hold",
         "model",
     )
