@@ -30,7 +30,11 @@ from ..plugin_utils.plan.unplanned import unplanned
 from ..plugin_utils.releases.artefacts import newer_stable
 from ..plugin_utils.views.plan_table import plan_table
 
-BUNDLE = "inference_bundle"
+BUNDLE = {
+    "path": "inference_bundle",
+    "keyring": "inference_bundle_keyring",
+    "minisign_public_key": "inference_bundle_minisign_public_key",
+}
 NAMELESS = (
     " The hosts' own plans are not used either, because it is not clear which deployment is meant: inference_deployment or inference_root is invalid or "
     "differs between hosts, or inference_group has no hosts. Fix: correct them; for one of several deployments set inference_group."
@@ -81,7 +85,7 @@ class ActionModule(ActionBase):
                 for text in ignored_files(files):
                     Display().warning(visible(text))
                 plan, new = self._plan(task_vars, hostvars, options["deployed"], record)
-                bundle = bundle_of(plan, hostvars) if options["deployed"] is None else ""
+                bundle = bundle_of(plan, hostvars) if options["deployed"] is None else {}
                 for text in without_prefix(names_of({}, hostvars)) if options["deployed"] is None else ():
                     Display().warning(text)
                 if not options["quiet"]:
@@ -193,14 +197,19 @@ def hosts_to_ask(plan: dict[str, t.Any], variables: t.Any, groups: t.Any) -> lis
     return [names[index * (len(names) - 1) // (MOST_ASKED - 1)] for index in range(MOST_ASKED)]
 
 
-def bundle_of(plan: dict[str, t.Any], hostvars: t.Any) -> str:
-    """The folder of the bundle that all hosts of the plan install from; empty without one. Raises ``PlanError`` if they differ."""
+def bundle_of(plan: dict[str, t.Any], hostvars: t.Any) -> dict[str, str]:
+    """The bundle that all hosts of the plan install from, and its keys; empty without one. Raises ``PlanError`` if they differ.
+
+    Read before any host has answered, because it names files of the controller.
+    """
     if plan["runtime_facts"]["in_cluster"]:
-        return ""
-    folder, conflicts = common_value(BUNDLE, hostvars, [host["name"] for host in plan["hosts"]])
+        return {}
+    names = [host["name"] for host in plan["hosts"]]
+    found = {key: common_value(variable, hostvars, names) for key, variable in BUNDLE.items()}
+    conflicts = [conflict for _value, each in found.values() for conflict in each]
     if conflicts:
         raise PlanError(conflicts)
-    return str(folder or "")
+    return {key: str(value) for key, (value, _each) in found.items() if value} if found["path"][0] else {}
 
 
 def abandoned(plan: dict[str, t.Any], known: set[str], hostvars: t.Any) -> dict[str, list[str]]:

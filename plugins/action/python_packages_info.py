@@ -13,6 +13,7 @@ from ansible.utils.display import Display
 
 from ..module_utils.install.venv_options import ARGUMENTS, result
 from ..plugin_utils.bundle.placing import stale
+from ..plugin_utils.hosts.answered import of_controller
 
 BUNDLE = "inference_bundle"
 BUNDLE_HOST = "__inference_bundle_host"
@@ -31,10 +32,10 @@ class ActionModule(ActionBase):
         given["environments"] = [wanted for wanted in given["environments"] if not complete(wanted, stamps)]
         if not given["environments"]:
             return {**done, "changed": False, "resolved": [], "problems": [], "skipped_reason": ""}
-        bundle = (task_vars or {}).get(BUNDLE)
+        bundle = of_controller(task_vars or {}, BUNDLE, lambda written: self._templar.template(written))
         if bundle:
             host = task_vars.get(BUNDLE_HOST)
-            return {**done, **in_bundle(self._templar.template(bundle), host, given["environments"])}
+            return {**done, **in_bundle(bundle, host, given["environments"])}
         strategy = (task_vars or {}).get(STRATEGY)
         if strategy:
             usual = {"index_strategy": self._templar.template(strategy)}

@@ -13,6 +13,7 @@ from ansible.plugins.action import ActionBase
 from ..module_utils.install.venv import read_text, write_atomically
 from ..module_utils.install.venv_options import ARGUMENTS, lock_name, result
 from ..plugin_utils.bundle.placing import from_bundle
+from ..plugin_utils.hosts.answered import of_controller
 
 MODULE = "ascend.inference.python_venv"
 DIRECTORY = "inference_lock_directory"
@@ -34,7 +35,8 @@ class ActionModule(ActionBase):
         given = dict(self._task.args)
         installed = given.pop("installed", None) or {}
         environments = installed.get("environments", {})
-        directory, strategy, bundle = (self._variable(task_vars, name) for name in (DIRECTORY, STRATEGY, BUNDLE))
+        directory, bundle = (of_controller(task_vars or {}, name, self._text) for name in (DIRECTORY, BUNDLE))
+        strategy = self._variable(task_vars, STRATEGY)
         asked = environments or directory or bundle
         _valid, options = self.validate_argument_spec(argument_spec=ARGUMENTS) if asked else (None, {})
         if environments and not self._task.delegate_to:
@@ -62,7 +64,10 @@ class ActionModule(ActionBase):
     def _variable(self, variables: t.Any, name: str) -> str:
         """A variable's text; empty if it is not set."""
         written = (variables or {}).get(name)
-        return str(self._templar.template(written)) if written else ""
+        return self._text(written) if written else ""
+
+    def _text(self, written: t.Any) -> str:
+        return str(self._templar.template(written))
 
 
 def lock_path(directory: str, options: dict[str, t.Any]) -> str:

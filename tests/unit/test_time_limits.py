@@ -44,6 +44,15 @@ def test_what_asks_a_host_first_ends(name):
     assert len(found) == LIMITED[name] and all(task.get("timeout") for task in found)
 
 
+def test_what_a_host_answers_becomes_no_variable():
+    """Neither with the settings that we ship, nor in the tests with nodes."""
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "ansible.cfg", encoding="utf-8")
+    assert settings.getboolean("defaults", "inject_facts_as_vars") is False
+    molecule = yaml.safe_load((ROOT / "molecule/config.yml").read_text(encoding="utf-8"))
+    assert molecule["provisioner"]["config_options"]["defaults"]["inject_facts_as_vars"] is False
+
+
 def test_the_guide_has_the_settings_of_the_repository():
     """With ServerAliveInterval ssh ends, and a module that has no limit with it."""
     settings = configparser.ConfigParser()

@@ -58,6 +58,7 @@ def _rehearse(folder: pathlib.Path, tree: pathlib.Path) -> None:
         **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
         "ANSIBLE_COLLECTIONS_PATH": f"{tree}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
         "ANSIBLE_HOME": str(folder / "ansible"),
+        "ANSIBLE_INJECT_FACT_VARS": "False",  # as in ansible.cfg; other tests run with Ansible's default
         "ANSIBLE_LOCALHOST_WARNING": "0",
         "HOME": str(folder),
         "PYTHONHASHSEED": "0",  # the filter difference has the order of a set

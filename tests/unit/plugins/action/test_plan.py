@@ -81,9 +81,15 @@ def act(monkeypatch):
 
 
 def test_the_selection_of_a_new_plan(act):
-    act.hostvars["h2"] = act.hostvars["h10"] = {"inference_bundle": "/bundle"}
+    act.hostvars["h2"] = act.hostvars["h10"] = {"inference_bundle": "/bundle", "inference_bundle_keyring": "us.gpg"}
     found = act()
-    asked = {"asked": ["h2", "h10", "old"], "bundle": "/bundle", "show": "table", "left": [], "lost": []}
+    asked = {
+        "asked": ["h2", "h10", "old"],
+        "bundle": {"path": "/bundle", "keyring": "us.gpg"},
+        "show": "table",
+        "left": [],
+        "lost": [],
+    }
     assert found == {"of_ansible": 1, "changed": False, "selection": {**SELECTED, **asked}}
     assert act.records == [None] and act.shown == ["table\ntable"]
     assert [plan for plan, _folder in act.given] == [PLAN] and act.given[0][1].endswith("/ascend-inference-plan")
@@ -93,7 +99,7 @@ def test_hosts_that_ran_services_are_left_or_lost(act):
     answer = json.dumps(PLACES) + '\nbegun: {"hosts": ["spare", "h10", "gone10", "gone9"]}'
     found = act(deployed={"h2": answer})["selection"]
     assert (found["left"], found["lost"]) == (["old", "spare"], ["gone", "gone9", "gone10"])
-    assert found["bundle"] == "", "the first plan of the run has compared it"
+    assert found["bundle"] == {}, "the first plan of the run has compared it"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,7 @@ def test_with_only_no_host_is_selected_or_asked(act):
     answer = {"deployed": {"h2": json.dumps(PLACES)}}
     for options in ({}, answer):
         found = act(only=True, **options)["selection"]
-        assert found == {**SELECTED, **none, "bundle": "", "show": "table"}
+        assert found == {**SELECTED, **none, "bundle": {}, "show": "table"}
     act.plan = CLUSTER
     assert act(only=True)["selection"]["cluster"] == []
 
@@ -146,7 +152,7 @@ def test_a_cluster_is_reached_from_here_and_no_host_is_asked_or_has_a_bundle(act
     act.plan = CLUSTER
     act.hostvars["h2"] = {"inference_bundle": "/bundle"}
     found = act()["selection"]
-    assert (found["cluster"], found["asked"], found["bundle"]) == (["localhost"], [], "")
+    assert (found["cluster"], found["asked"], found["bundle"]) == (["localhost"], [], {})
     act.plan = {key: value for key, value in CLUSTER.items() if key != "kubernetes"}
     assert act()["selection"]["router_hosts"] == []
 

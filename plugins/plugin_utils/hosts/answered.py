@@ -1,0 +1,32 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values of the inventory that name something on the controller: never what a host has answered.
+
+Where Ansible makes variables of facts (``inject_facts_as_vars``, on by default), a fact replaces a variable of the inventory and a default of a
+role, and any module's answer may have facts.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+
+def of_inventory(value: t.Any, facts: t.Any, name: str) -> t.Any:
+    """The value of the variable ``name`` of a host with these facts. Raises ``ValueError`` if it is what the host has answered."""
+    if value and name in (facts or {}) and facts[name] == value:
+        raise ValueError(
+            f"{name} names something on the controller, and this value is no value of the inventory: the host answered a fact of this name. Root "
+            "of a host could read or write files of the controller with it. Fix: look at what runs as Python on the host and for facts of its own; "
+            "with inject_facts_as_vars = false in ansible.cfg, facts replace no variables"
+        )
+    return value
+
+
+def of_controller(variables: t.Mapping[str, t.Any], name: str, template: t.Callable[[t.Any], t.Any]) -> str:
+    """Text of a variable that names something on the controller: that of localhost, or else of the host. Empty if neither is set."""
+    of_localhost = (variables.get("hostvars") or {}).get("localhost", {}).get(name)
+    if of_localhost:
+        return str(of_localhost)
+    written = variables.get(name)
+    return str(of_inventory(template(written), variables.get("ansible_facts"), name)) if written else ""

@@ -1,0 +1,41 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values that name something on the controller are those of the inventory."""
+
+from __future__ import annotations
+
+import pytest
+from ansible.errors import AnsibleFilterError
+from ansible_collections.ascend.inference.plugins.filter.of_inventory import of_inventory_filter
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.answered import of_controller, of_inventory
+
+INVENTORY, ANSWERED = "/srv/model", "/root/.ssh"
+
+
+@pytest.mark.parametrize("facts", [{}, None, {"architecture": "aarch64"}, {"model_origin": ANSWERED}])
+def test_a_value_of_the_inventory_is_taken(facts):
+    """Also if the host has answered another one: facts are no variables, or the caller gives its own."""
+    assert of_inventory(INVENTORY, facts, "model_origin") == INVENTORY
+
+
+@pytest.mark.parametrize("value", [ANSWERED, [ANSWERED], {"/a": ANSWERED}])
+def test_a_value_that_the_host_answered_is_refused(value):
+    with pytest.raises(AnsibleFilterError, match="model_origin names something on the controller"):
+        of_inventory_filter(value, {"model_origin": value}, "model_origin")
+
+
+def test_nothing_is_nothing():
+    assert of_inventory("", {"model_origin": ""}, "model_origin") == ""
+
+
+def test_the_controllers_own_variable_comes_first():
+    variables = {"hostvars": {"localhost": {"x": INVENTORY}}, "x": ANSWERED, "ansible_facts": {"x": ANSWERED}}
+    assert of_controller(variables, "x", str) == INVENTORY
+
+
+def test_variables_of_the_host_remain():
+    assert of_controller({"hostvars": {"localhost": {}}, "x": INVENTORY, "ansible_facts": {}}, "x", str) == INVENTORY
+    assert of_controller({}, "x", str) == ""
+    with pytest.raises(ValueError, match="answered a fact"):
+        of_controller({"x": ANSWERED, "ansible_facts": {"x": ANSWERED}}, "x", str)
