@@ -28,6 +28,12 @@ options:
     type: list
     elements: dict
     required: true
+  hosts:
+    description:
+      - Names of the first entries of O(logs). One that has a wrong form fails the report, which names its host; the others are evaluated.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -48,18 +54,45 @@ _value:
 
 from ansible.errors import AnsibleFilterError
 
+from ..module_utils.tools.text import one_line
 from ..module_utils.verify.plan import PlanError, read_plan
 from ..module_utils.verify.verdict import verdict
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts.readable import WRONG_FORM, judged
 from ..plugin_utils.views.verify_text import verify_text
 
 
-def verify_verdict(report, verify, logs):
-    """The combined report. Raises AnsibleFilterError for an invalid section."""
+def verify_verdict(report, verify, logs, hosts=()):
+    """The combined report. Raises AnsibleFilterError for an invalid section, and for an answer of the entry's host that is no report."""
+    problems = []
+    names = [*map(str, hosts), *map(str, range(len(hosts), len(logs)))]
+
+    def judge(found):
+        joined = verdict(planned, plain(report), [each["logs"] for each in found.values()])
+        return {**joined, "explanation": [one_line(line) for line in verify_text(joined)]}
+
+    def instead(host, problem):
+        problems.append(f"the logs of {host} are not known: {problem}")
+        return {"logs": {}}
+
     try:
-        joined = verdict(read_plan(verify), report, logs)
+        planned = read_plan(verify)
+        joined = judged(judge, {name: {"logs": each} for name, each in zip(names, plain(logs), strict=False)}, instead)
     except PlanError as error:
         raise AnsibleFilterError(f"The plan's section verify is invalid: {error}.") from error
-    return {**joined, "explanation": verify_text(joined)}
+    except WRONG_FORM as error:
+        raise AnsibleFilterError(
+            f"The host that sent the requests answered no report ({type(error).__name__}: {str(error)[:120]}). Fix: look at what runs as Python there"
+        ) from error
+    if not problems:
+        return joined
+    failures = [*joined["failures"], *problems]
+    return {
+        **joined,
+        "verified": False,
+        "failures": failures,
+        "explanation": [*joined["explanation"], *map(one_line, problems)],
+    }
 
 
 class FilterModule:

@@ -83,7 +83,7 @@ text:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.support.archive import ArchiveProblem, read_hosts, summary_of, text_of, write
+from ..module_utils.support.archive import read_hosts, summary_of, text_of, write
 from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
@@ -102,7 +102,7 @@ def main():
         found = read_hosts(params["source"], params["hosts"])
         summary = summary_of(params["deployment"], params["hosts"], found, params["facts"])
         size = 0 if module.check_mode else write(params["path"], params["deployment"], found, summary)
-    except (ArchiveProblem, OSError) as error:
+    except OSError as error:
         module.fail_json(msg=visible(f"The archive {params['path']} cannot be written: {error}"))
     text = visible(text_of(params["path"], size, summary))
     module.exit_json(changed=True, path=params["path"], bytes=size, missing=summary["missing"], text=text)

@@ -17,16 +17,14 @@ import zlib
 from typing import Any, Iterable
 
 from ..tools.how_many import how_many
+from ..tools.text import one_line
 
 REMOVED = (
     "Secrets, texts of clients and models, and what messages of exceptions quote were replaced by [left out]; messages of exceptions have at most "
     "300 characters. left_out counts the places of each host."
 )
+WRONG_FORM = (AttributeError, KeyError, RecursionError, TypeError, ValueError, zlib.error)
 MOST = 256 * 2**20  # bytes of one host's logs when they are unpacked
-
-
-class ArchiveProblem(Exception):
-    """What is wrong with gathered logs."""
 
 
 def read_hosts(source: str, hosts: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -36,8 +34,19 @@ def read_hosts(source: str, hosts: Iterable[str]) -> dict[str, dict[str, Any]]:
         path = os.path.join(source, safe(host) + ".json")
         if os.path.isfile(path):
             with open(path, encoding="utf-8") as stream:
-                given = json.load(stream)
-            found[host] = dict(given, parts=_unpacked(host, given["parts"]))
+                found[host] = _read(host, stream)
+    return found
+
+
+def _read(host: str, stream: Any) -> dict[str, Any]:
+    """The logs of a host; of one whose answer has a wrong form, none, and that as the problem."""
+    try:
+        given = json.load(stream)
+        found = dict(given, parts=_unpacked(host, given["parts"]))
+        text_of("", 0, summary_of("", [], {host: found}, {}))  # fails if it cannot be shown
+    except WRONG_FORM as error:
+        problem = f"no logs, because its answer has a wrong form ({type(error).__name__}: {str(error)[:120]})"
+        return {"parts": [], "rows": [], "left_out": {}, "problem": problem}
     return found
 
 
@@ -45,7 +54,7 @@ def _unpacked(host: str, text: str) -> list[tuple[str, str]]:
     unpacker = zlib.decompressobj()
     data = unpacker.decompress(base64.b64decode(text), MOST)
     if unpacker.unconsumed_tail:
-        raise ArchiveProblem(f"the logs of {host} are larger than {MOST} bytes")
+        raise ValueError(f"the logs of {host} are larger than {MOST} bytes")
     return [(str(name), str(content)) for name, content in json.loads(data.decode("utf-8"))]
 
 
@@ -104,4 +113,4 @@ def text_of(path: str, size: int, summary: dict[str, Any]) -> str:
     lines += [f"{host}: no logs, because it did not answer" for host in summary["missing"]]
     lines += [f"{host}: {item['problem']}" for host, item in summary["hosts"].items() if item["problem"]]
     lines += [f"{host} {row['name']}: {row['problem']}" for host, row in logs if row["problem"]]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))

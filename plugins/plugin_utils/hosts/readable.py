@@ -7,39 +7,46 @@ from __future__ import annotations
 
 import typing as t
 
-Facts = t.Mapping[str, t.Mapping[str, t.Any]]
+Record = t.Mapping[str, t.Any]
+Facts = t.Mapping[str, Record]
+Instead = t.Callable[[str, str], Record]
 Result = t.TypeVar("Result")
 WRONG_FORM = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
-def judged(judge: t.Callable[[Facts], Result], facts: Facts) -> Result:
+def judged(judge: t.Callable[[Facts], Result], facts: Facts, instead: Instead | None = None) -> Result:
     """What ``judge`` makes of the facts; if it fails, of those without the answers that it cannot read.
 
-    Such a part of a host's facts becomes ``{error: message}``, which is what a failed module leaves. An error that comes without any facts
+    Such a part of a host's facts becomes ``{error: message}``, which is what a failed module leaves; with ``instead``, all that the host answered
+    becomes what it returns for the host and the message. An error that comes without any facts
     as well is not one of a host, and is raised. Costs nothing if all answers are right.
     """
     try:
         return judge(facts)
     except WRONG_FORM:
         judge({})
-        return judge(_readable(judge, facts))
+        return judge(_readable(judge, facts, instead))
 
 
-def _readable(judge: t.Callable[[Facts], t.Any], facts: Facts) -> Facts:
+def _readable(judge: t.Callable[[Facts], t.Any], facts: Facts, instead: Instead | None) -> Facts:
     found = dict(facts)
+
+    def without(host: str, problem: str) -> Record:
+        return instead(host, problem) if instead else {part: {"error": problem} for part in found[host]}
+
     for host in facts:
-        for part, value in facts[host].items():
+        for part, value in ({} if instead else facts[host]).items():
             problem = _problem(judge, {host: {part: value}})
             if problem:
                 found[host] = {**found[host], part: {"error": problem}}
         problem = _problem(judge, {host: found[host]})
         if problem:
-            found[host] = {part: {"error": problem} for part in found[host]}
+            found[host] = without(host, problem)
     # What two hosts said does not fit together: the first of which the others can be judged without.
     for host in facts:
         problem = _problem(judge, found)
         if problem and not _problem(judge, {name: found[name] for name in found if name != host}):
-            found[host] = {part: {"error": problem} for part in found[host]}
+            found[host] = without(host, problem)
     return found
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.text import one_line
 from ..description.findings import Finding, finding_lines
 from .check_plan import observed
 from .model_memory import memory_lines
@@ -38,7 +39,7 @@ def check_text(
     lines += memory_lines(case)
     lines += state_lines(states(case, all_wanted(case)))
     lines += finding_lines((Finding.from_dict(finding) for finding in findings), severity=True)
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))  # texts of hosts make no lines of their own
 
 
 def _also(text: str) -> str:

@@ -421,8 +421,43 @@ def test_a_host_that_sends_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "MOST", 1000)
     given = {"parts": packed([["a", "x" * 5000]]), "rows": [], "left_out": {}, "problem": ""}
     (tmp_path / "n1.json").write_text(json.dumps(given))
-    with pytest.raises(archive.ArchiveProblem):
-        archive.read_hosts(str(tmp_path), ["n1"])
+    found = archive.read_hosts(str(tmp_path), ["n1"])["n1"]
+    assert found["parts"] == [] and "larger than 1000 bytes" in found["problem"]
+
+
+GOOD = {"parts": packed([["a", "good"]]), "rows": [], "left_out": {}, "problem": ""}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {**GOOD, "parts": "not base64"},
+        {**GOOD, "parts": None},
+        {**GOOD, "parts": base64.b64encode(b"not packed").decode()},
+        {**GOOD, "parts": packed([["a"]])},
+        {**GOOD, "parts": packed({"a": 1})},
+        {**GOOD, "rows": [None]},
+        {**GOOD, "rows": 7},
+        {"parts": GOOD["parts"]},
+        [],
+        "text",
+    ],
+)
+def test_one_bad_answer_costs_the_logs_of_that_host(answer, tmp_path):
+    """It was a traceback of the module, and no archive of any host."""
+    (tmp_path / "n1.json").write_text(json.dumps(answer))
+    (tmp_path / "n2.json").write_text(json.dumps(GOOD))
+    found = archive.read_hosts(str(tmp_path), ["n1", "n2"])
+    summary = archive.summary_of("x", ["n1", "n2"], found, {})
+    assert archive.write(str(tmp_path / "logs.tar.gz"), "x", found, summary)
+    assert found["n2"]["parts"] == [("a", "good")]
+    assert "n1: no logs, because its answer has a wrong form" in archive.text_of("p", 1, summary)
+
+
+def test_a_problem_makes_one_line(tmp_path):
+    (tmp_path / "n1.json").write_text(json.dumps({**GOOD, "problem": "x\n# INJECTED\x1b"}))
+    summary = archive.summary_of("x", ["n1"], archive.read_hosts(str(tmp_path), ["n1"]), {})
+    assert archive.text_of("p", 1, summary).splitlines()[1:] == ["n1: x\\n# INJECTED\\x1b"]
 
 
 def test_the_module_reads_the_deployed_services_and_shares_the_size(tmp_path, monkeypatch):
@@ -499,14 +534,14 @@ def test_the_archive_has_each_file_and_its_summary(tmp_path):
 
 def test_logs_that_are_too_large_when_unpacked_are_refused(tmp_path, monkeypatch):
     data = json.dumps([["a", "x" * 10]]).encode()
-    (tmp_path / "n1.json").write_text(json.dumps({"parts": base64.b64encode(zlib.compress(data)).decode(), "rows": []}))
+    given = {"rows": [], "left_out": 0, "problem": ""}
+    (tmp_path / "n1.json").write_text(json.dumps({**given, "parts": base64.b64encode(zlib.compress(data)).decode()}))
     for most, good in ((len(data), True), (len(data) - 1, False)):
         monkeypatch.setattr(archive, "MOST", most)
         if good:
-            assert archive.read_hosts(str(tmp_path), ["n0", "n1"]) == {"n1": {"parts": [("a", "x" * 10)], "rows": []}}
+            assert archive.read_hosts(str(tmp_path), ["n0", "n1"]) == {"n1": {**given, "parts": [("a", "x" * 10)]}}
         else:
-            with pytest.raises(archive.ArchiveProblem, match=f"n1 are larger than {most} bytes"):
-                archive.read_hosts(str(tmp_path), ["n1"])
+            assert f"n1 are larger than {most} bytes" in archive.read_hosts(str(tmp_path), ["n1"])["n1"]["problem"]
 
 
 def test_an_archive_that_cannot_be_written_leaves_nothing(tmp_path):

@@ -14,6 +14,8 @@ from ansible_collections.ascend.inference.plugins.filter.check_facts import fact
 from ansible_collections.ascend.inference.plugins.filter.check_plan import check_plan_filter
 from ansible_collections.ascend.inference.plugins.filter.check_report import report_filter, text_filter
 from ansible_collections.ascend.inference.plugins.filter.port_probes import probes_filter
+from ansible_collections.ascend.inference.plugins.filter.status_report import status_report, status_table
+from ansible_collections.ascend.inference.plugins.filter.verify_verdict import verify_verdict
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.readable import judged
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import facts, plan
 
@@ -82,3 +84,48 @@ def test_two_answers_that_do_not_fit_together_cost_one_host():
 
     assert judged(judge, {"n1": {"a": {"b": 1}}, "n2": {"a": {"b": 2}}}) == 4
     assert judged(judge, {"n1": {"a": {"b": 1}}, "n2": {"a": {"b": "2"}}}) == 2
+
+
+ROW = {
+    "service": "decode-0",
+    "kind": "decode",
+    "state": "running",
+    "answers": True,
+    "since": 60,
+    "restarts": 0,
+    "version": "1",
+    "installed": "1",
+}
+ROW |= {
+    "requests": {"done": 8},
+    "kv": {"prompt_tokens": 1, "external_kv_transfer": 1},
+    "findings": [],
+    "log": ["line"],
+    "digests": {},
+}
+STATUS = {"services": [ROW], "findings": [], "plan_digest": "d", "locked": {}, "unverified": {}}
+
+
+def test_no_answer_of_a_host_ends_the_status_of_all():
+    named = 0
+    for path, odd in itertools.product(places(STATUS), ODD):
+        data = copy.deepcopy(STATUS)
+        inner = data
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = odd
+        report = status_report({"n1": data, "n2": STATUS}, "x")
+        assert [row["host"] for row in report["services"] if row["service"] == "decode-0"][-1] == "n2", path
+        status_table(report)
+        named += any(
+            text.startswith("n1: status not available: the answer of the module has a wrong form")
+            for text in report["findings"]
+        )
+    assert named > 20
+
+
+def test_texts_of_a_host_make_no_lines_of_their_own_in_the_status():
+    row = {**ROW, "version": "1\n# INJECTED\x1b[2J", "findings": ["a\n# INJECTED"], "log": ["b\r\n# INJECTED"]}
+    lines = status_table(status_report({"n1": {**STATUS, "services": [row], "findings": ["c\n# INJECTED"]}}, "x"))
+    assert sum("# INJECTED" in line for line in lines) == 4
+    assert not [line for line in lines if line.startswith("# INJECTED") or not line.isprintable()]
