@@ -73,6 +73,7 @@ IN_MEMORY = {
     "ansible.builtin.assert",
     "ascend.inference.print_text",
 }
+ON_CONTROLLER = {"ascend.inference.bundle", "ascend.inference.kubernetes_info"}  # in the roles' tasks as well
 # Ansible's own, which facts cannot replace.
 MAGIC = {
     "hostvars",
@@ -203,6 +204,42 @@ def test_hosts_name_no_place_of_the_controller():
         f"{path.relative_to(ROOT)}: {line}" for path, items, known in everything() for line in found_in(items, known)
     ]
     assert "\n".join(found) == "", "take the value from hostvars['localhost'], or pass it through _of_inventory"
+
+
+def to_others(items, once=False, delegated=None):
+    """Names of tasks whose module runs on one host, and whose facts Ansible gives to another one, or to all hosts of the play."""
+    for item in items:
+        if item.get("connection") == "local":
+            continue
+        run_once, to = item.get("run_once", once), item.get("delegate_to", delegated)
+        inner = [task for part in PARTS for task in item.get(part) or []]
+        yield from to_others(inner, run_once, to)
+        asks = [name for name in item if name.startswith("ascend.inference.") and name not in IN_MEMORY | ON_CONTROLLER]
+        if asks and (run_once or to) and to != "localhost" and not (to and item.get("delegate_facts") is True):
+            yield item["name"]
+
+
+def test_what_a_host_answers_becomes_facts_of_no_other_host():
+    """Facts of a task with run_once are those of all hosts, and of a delegated task those of the host that delegates it."""
+    found = [f"{path.relative_to(ROOT)}: {name}" for path, items, _known in everything() for name in to_others(items)]
+    assert "\n".join(found) == "", (
+        "add delegate_facts: true, and delegate_to with the host's own name if nothing is delegated"
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "found"),
+    [
+        ({"run_once": True}, ["a"]),
+        ({"delegate_to": "n1"}, ["a"]),
+        ({"delegate_to": "n1", "run_once": True, "delegate_facts": True}, []),
+        ({"run_once": True, "delegate_facts": True}, ["a"]),
+        ({"delegate_to": "localhost", "run_once": True}, []),
+        ({}, []),
+    ],
+)
+def test_the_search_sees_facts_of_others(item, found):
+    assert list(to_others([{"name": "a", "ascend.inference.service_log": {}, **item}])) == found
 
 
 @pytest.mark.parametrize(

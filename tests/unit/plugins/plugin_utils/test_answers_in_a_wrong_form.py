@@ -15,7 +15,6 @@ from ansible_collections.ascend.inference.plugins.filter.check_plan import check
 from ansible_collections.ascend.inference.plugins.filter.check_report import report_filter, text_filter
 from ansible_collections.ascend.inference.plugins.filter.port_probes import probes_filter
 from ansible_collections.ascend.inference.plugins.filter.status_report import status_report, status_table
-from ansible_collections.ascend.inference.plugins.filter.verify_verdict import verify_verdict
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.readable import judged
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import facts, plan
 
