@@ -30,7 +30,8 @@ options:
     required: true
   hosts:
     description:
-      - Names of the first entries of O(logs). One that has a wrong form fails the report, which names its host; the others are evaluated.
+      - Names of the first entries of O(logs). Of each of these, only the services of this host count. One that has a wrong form fails the report, which
+        names its host; the others are evaluated.
     type: list
     elements: str
     default: []
@@ -55,6 +56,7 @@ _value:
 from ansible.errors import AnsibleFilterError
 
 from ..module_utils.tools.text import one_line
+from ..module_utils.verify.logs import services_of
 from ..module_utils.verify.plan import PlanError, read_plan
 from ..module_utils.verify.verdict import verdict
 from ..plugin_utils.description.loader import plain
@@ -68,8 +70,14 @@ def verify_verdict(report, verify, logs, hosts=()):
     names = [*map(str, hosts), *map(str, range(len(hosts), len(logs)))]
 
     def judge(found):
-        joined = verdict(planned, plain(report), [each["logs"] for each in found.values()])
+        read = [own(name, each["logs"]) for name, each in found.items()]
+        joined = verdict(planned, plain(report), read)
         return {**joined, "explanation": [one_line(line) for line in verify_text(joined)]}
+
+    def own(name, read):
+        """What a host says of its services; what it says of others is not heard."""
+        here = {service for service, _log in services_of(planned, name)}
+        return {service: item for service, item in read.items() if service in here or name not in hosts}
 
     def instead(host, problem):
         problems.append(f"the logs of {host} are not known: {problem}")

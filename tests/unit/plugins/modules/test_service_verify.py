@@ -42,6 +42,21 @@ def test_the_role_s_way_through_modules_and_filter(tmp_path):
     assert report["explanation"][0].startswith("VERIFIED")
     assert len(report["transfer_ms"]) == len(report["requests"]) == 17
     assert "planted-key" not in json.dumps([gate["report"], report])
+    combine = FilterModule().filters()["verify_verdict"]
+    for odd in (
+        "text",
+        7,
+        {"decode-0": 7},
+        {"prefill-0": {"flags": None}},
+    ):
+        named = combine(gate["report"], plan, [odd, {}], ["node1", "node2"])
+        assert named["verified"] is False, odd
+        assert any(text.startswith("the logs of node1 are not known: ") for text in named["failures"]), odd
+    lie = {"decode-0": 7, "prefill-0": None}
+    assert combine(gate["report"], plan, [read["logs"], lie], ["node1", "node2"]) == report, "they are not on node2"
+    for odd in (None, "text", [], {"requests": 7}):
+        with pytest.raises(Exception, match="The host that sent the requests answered no report"):
+            combine(odd, plan, [read["logs"]])
 
 
 def test_a_broken_service_fails_the_module_unless_told_otherwise(tmp_path):
