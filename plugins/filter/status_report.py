@@ -9,32 +9,24 @@ import typing as t
 
 from ansible import constants
 
-from ..module_utils.tools.text import one_line
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.hosts.readable import judged
 from ..plugin_utils.lifecycle.run import another, this_run
 from ..plugin_utils.views import status_table as table
 
 
 def status_report(results: t.Any, deployment: t.Any, planned: t.Any = None) -> dict[str, t.Any]:
     """Adapter: results by host on the left; locks of this run, and of one that has ended, are left out."""
-    here, plan = this_run(constants.DEFAULT_LOCAL_TMP), plain(planned) or None
+    here = this_run(constants.DEFAULT_LOCAL_TMP)
 
-    def judge(found: t.Any) -> dict[str, t.Any]:
-        others = {
-            host: result if another(result.get("locked") or {}, here) else {**result, "locked": {}}
-            for host, result in found.items()
-        }
-        report = table.status_report(str(deployment), others, plan)
-        status_table(report)  # fails if it cannot be shown
-        return report
+    def known(result: t.Any) -> dict[str, t.Any]:
+        return result if another(result.get("locked") or {}, here) else {**result, "locked": {}}
 
-    return judged(judge, plain(results), lambda _host, problem: {"failed": True, "msg": problem})
+    return table.judged_report(str(deployment), plain(results), plain(planned) or None, known)
 
 
 def status_table(report: t.Any) -> list[str]:
     """Adapter: a report in, its lines out."""
-    return [one_line(line) for line in table.status_table(plain(report))]
+    return table.status_table(plain(report))
 
 
 class FilterModule:

@@ -55,52 +55,16 @@ _value:
 
 from ansible.errors import AnsibleFilterError
 
-from ..module_utils.tools.text import one_line
-from ..module_utils.verify.logs import services_of
-from ..module_utils.verify.plan import PlanError, read_plan
-from ..module_utils.verify.verdict import verdict
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.hosts.readable import WRONG_FORM, judged
-from ..plugin_utils.views.verify_text import verify_text
+from ..plugin_utils.views.verify_verdict import judged_verdict
 
 
 def verify_verdict(report, verify, logs, hosts=()):
     """The combined report. Raises AnsibleFilterError for an invalid section, and for an answer of the entry's host that is no report."""
-    problems = []
-    names = [*map(str, hosts), *map(str, range(len(hosts), len(logs)))]
-
-    def judge(found):
-        read = [own(name, each["logs"]) for name, each in found.items()]
-        joined = verdict(planned, plain(report), read)
-        return {**joined, "explanation": [one_line(line) for line in verify_text(joined)]}
-
-    def own(name, read):
-        """What a host says of its services; what it says of others is not heard."""
-        here = {service for service, _log in services_of(planned, name)}
-        return {service: item for service, item in read.items() if service in here or name not in hosts}
-
-    def instead(host, problem):
-        problems.append(f"the logs of {host} are not known: {problem}")
-        return {"logs": {}}
-
     try:
-        planned = read_plan(verify)
-        joined = judged(judge, {name: {"logs": each} for name, each in zip(names, plain(logs), strict=False)}, instead)
-    except PlanError as error:
-        raise AnsibleFilterError(f"The plan's section verify is invalid: {error}.") from error
-    except WRONG_FORM as error:
-        raise AnsibleFilterError(
-            f"The host that sent the requests answered no report ({type(error).__name__}: {str(error)[:120]}). Fix: look at what runs as Python there"
-        ) from error
-    if not problems:
-        return joined
-    failures = [*joined["failures"], *problems]
-    return {
-        **joined,
-        "verified": False,
-        "failures": failures,
-        "explanation": [*joined["explanation"], *map(one_line, problems)],
-    }
+        return judged_verdict(plain(report), verify, plain(logs), [str(host) for host in hosts])
+    except ValueError as error:
+        raise AnsibleFilterError(str(error)) from error
 
 
 class FilterModule:

@@ -13,9 +13,11 @@ from ...module_utils.kubernetes.quantity import quantity
 from ...module_utils.status.routers import out_of_service
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.tools.how_many import how_many
+from ...module_utils.tools.text import one_line
 from ...module_utils.tools.versions import told
 from ..description.values import natural
 from ..hosts.connection import OTHER, cause, in_one_line
+from ..hosts.readable import judged
 from ..releases.advisories import ADVISORIES, CONDITIONS, Advisory
 
 Report = dict[str, t.Any]
@@ -61,6 +63,17 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         "notices": _running(results) + _unverified(results, hosts) + _unknown_versions(services),
         "advisories": _advisories(services, results, planned),
     }
+
+
+def judged_report(deployment: str, results: t.Any, planned: t.Any, known: t.Callable[[t.Any], Report]) -> Report:
+    """The report, of which a table can be made: an answer in a wrong form costs that host only. ``known``: what counts of an answer."""
+
+    def judge(found: t.Any) -> Report:
+        report = status_report(deployment, {host: known(result) for host, result in found.items()}, planned)
+        status_table(report)
+        return report
+
+    return judged(judge, results, lambda dummy, problem: {"failed": True, "msg": problem})
 
 
 def _advisories(
@@ -260,7 +273,8 @@ def status_table(report: t.Mapping[str, t.Any]) -> list[str]:
         f"{report['deployment']}: {running} of {len(services)} services run"
         + (", no findings" if report["healthy"] else "")
     ]
-    return head + _rows(services) + _cluster(report["hosts"]) + _findings(report) + _logs(services)
+    lines = head + _rows(services) + _cluster(report["hosts"]) + _findings(report) + _logs(services)
+    return [one_line(line) for line in lines]  # a text of a host makes no line of its own
 
 
 def _cluster(hosts: t.Mapping[str, Report]) -> list[str]:

@@ -1,0 +1,79 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each row of the guide "Security" about who can do what has tests that try it."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+# The row's role: the tests of what it says is protected, as FILE::FUNCTION below tests/.
+TESTS = {
+    "A client without a key": ["integration/test_frontend.py::test_keys_open_the_door_and_stay_inside"],
+    "A client with a key": [
+        "integration/test_frontend.py::test_a_client_reaches_the_listed_paths_and_no_other",
+        "integration/test_frontend.py::test_clients_choose_neither_rank_nor_request_id_nor_host",
+        "integration/test_frontend.py::test_the_rate_of_one_key_is_limited_and_others_are_not",
+    ],
+    "Any machine in the cluster's network": [
+        "unit/test_units.py::test_a_unit_has_no_value_of_the_environment_or_the_command",
+        "unit/test_secret_tasks.py::test_a_task_that_passes_a_secret_hides_it",
+    ],
+    "A compromised service": [
+        "unit/test_units.py::test_little_is_left_open",
+        "unit/plugins/modules/test_trusted_files.py::test_a_planted_plan_is_not_read",
+        "unit/plugins/module_utils/test_support_logs.py::test_a_second_name_of_another_user_s_file_is_not_read",
+        "unit/plugins/plugin_utils/test_terminal.py::test_the_status_of_a_hostile_service_is_a_safe_table",
+    ],
+    "Who may write to the folder of a bundle": [
+        "integration/test_bundle.py::test_only_a_bundle_with_the_signature_of_the_key_is_accepted",
+        "integration/test_bundle.py::test_what_is_swapped_after_the_verification_reaches_no_host",
+        "unit/plugins/modules/test_bundle_files.py::test_a_folder_in_which_others_could_swap_files_is_refused",
+    ],
+    "Who may write ConfigMaps of the namespace": [
+        "unit/plugins/module_utils/test_kubernetes_state.py::test_a_record_that_somebody_changed_is_not_applied",
+    ],
+    "Root of a managed host": [
+        "cores/test_hostile.py::test_facts_name_nothing_on_the_controller",
+        "cores/test_hostile.py::test_texts_are_only_texts",
+        "cores/test_hostile.py::test_a_bad_answer_costs_that_host_only",
+        "unit/test_values_of_hosts.py::test_hosts_name_no_place_of_the_controller",
+        "unit/test_values_of_hosts.py::test_what_a_host_answers_becomes_facts_of_no_other_host",
+    ],
+    "A user of a host": [
+        "unit/plugins/modules/test_service_files.py::test_modes_owners_and_results_are_those_that_are_documented"
+    ],
+    "The author of a model": [
+        "integration/test_model.py::test_an_archive_brings_no_rights_and_replaces_no_file_of_root",
+        "integration/test_model.py::test_an_archive_brings_no_devices_and_pipes",
+    ],
+    "The owner of a folder above a model": [
+        "integration/test_model.py::test_who_owns_a_folder_above_leads_root_nowhere"
+    ],
+    "The author of variables": [
+        "integration/test_unit_values.py::test_a_value_with_a_line_end_a_control_character_or_an_option_is_refused",
+        "integration/test_frontend_keys.py::test_a_client_key_that_nginx_could_read_as_configuration_is_refused",
+    ],
+}
+
+
+def rows():
+    """The first column of the table of roles."""
+    guide = (ROOT / "docs/docsite/rst/guide_security.rst").read_text(encoding="utf-8")
+    table = guide.split("Access by role\n", 1)[1].split("The network of the cluster\n", 1)[0]
+    return re.findall(r"^ {3}\* - (.+)$", table, re.MULTILINE)[1:]
+
+
+def test_each_row_has_tests_and_no_other_is_named():
+    assert sorted(rows()) == sorted(TESTS)
+
+
+@pytest.mark.parametrize("named", [each for tests in TESTS.values() for each in tests])
+def test_the_tests_exist(named):
+    path, dummy, function = named.partition("::")
+    text = (ROOT / "tests" / path).read_text(encoding="utf-8")
+    assert re.search(rf"^def {function}\(", text, re.MULTILINE), named
