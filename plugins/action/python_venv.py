@@ -10,8 +10,9 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 
+from ..module_utils.install import package_lock
 from ..module_utils.install.venv import read_text, write_atomically
-from ..module_utils.install.venv_options import ARGUMENTS, lock_name, result
+from ..module_utils.install.venv_options import ARGUMENTS, lock_name, result, wanted
 from ..plugin_utils.bundle.placing import from_bundle
 from ..plugin_utils.hosts.answered import of_controller
 
@@ -20,6 +21,14 @@ DIRECTORY = "inference_lock_directory"
 STRATEGY = "inference_index_strategy"
 BUNDLE = "inference_bundle"
 BUNDLE_HOST = "__inference_bundle_host"
+KNOWN = (
+    "{} is not a lock of Python packages: {}. Nothing of it was installed, because it says what root installs. "
+    "Fix: find out who wrote it, and remove it"
+)
+RETURNED = (
+    "this host returned a text that is not a lock of Python packages: {}. It was not stored for other hosts. "
+    "Fix: look what changed the host's answer; if an index of its own has no SHA-256 of this package, leave inference_lock_directory unset"
+)
 
 
 class ActionModule(ActionBase):
@@ -52,11 +61,16 @@ class ActionModule(ActionBase):
         if strategy:
             given.setdefault("index_strategy", strategy)
         lock = lock_path(directory, options) if directory else ""
+        known = read_text(lock) if lock else ""
         if lock:
-            given.update(hashes=read_text(lock), return_hashes=True)
+            given.update(hashes=known, return_hashes=True, confirm_hashes=True)
+        if known and (problem := package_lock.problem(known, wanted(options))):
+            return {**done, "failed": True, "changed": False, "msg": KNOWN.format(lock, problem)}
         done.update(self._execute_module(MODULE, module_args=given, task_vars=task_vars))
-        text = done.pop("hashes", "")
+        text = str(done.pop("hashes", None) or "")
         if lock and text and not os.path.exists(lock):
+            if problem := package_lock.problem(text, wanted(options)):
+                return {**done, "failed": True, "msg": RETURNED.format(problem)}
             os.makedirs(directory, exist_ok=True)
             write_atomically(lock, text)
         return done

@@ -157,6 +157,12 @@ options:
         written to it. Then all hosts get the same packages.
     type: str
     default: ""
+  confirm_hashes:
+    description:
+      - Use O(hashes) only if the host, with its versions as preferred ones, resolves the same packages and versions from its own index.
+        Set by the action plugin for locks that another host may have written.
+    type: bool
+    default: false
   return_hashes:
     description: Return RV(hashes). Set by the action plugin.
     type: bool
@@ -236,6 +242,7 @@ def builder(params, inherited):
         "no_index": params["no_index"],
         "inherited": inherited,
         "given_lock": params["hashes"],
+        "confirm": params["confirm_hashes"],
         "build_user": params["build_user"],
         "sdists": params["sdists"],
     }

@@ -21,6 +21,12 @@ UV = """uv==0.13.9 \\
 REQUIREMENT = re.compile(r"([\w.-]+?)(?:\[[^\]]*\])?\s*==\s*([^\s;\\]+)")
 HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 HASH_OPTION = re.compile(r"\s*--hash=\S+")
+# An entry of a lock of another machine, its continued lines joined. A marker has no options, addresses and comments.
+ENTRY = re.compile(
+    r"[^\W_][\w.-]*(?:\[[\w.,-]+\])?==[\w.!+-]+(?: ?;(?:(?!--)[^#@\\])+)?(?: +--hash=sha256:[0-9a-f]{64})+", re.ASCII
+)
+BY_ADDRESS = re.compile(r"([\w.-]+)(?:\[[\w.,-]+\])? @ (\S+)(?: +--hash=sha256:[0-9a-f]{64})*", re.ASCII)
+MOST, MOST_LINE = 8 * 2**20, 2000  # characters of a lock and of a line; the lock of vLLM-Ascend has 0.4 million
 MISMATCH = ("DO NOT MATCH THE HASHES", "Hash mismatch")
 
 
@@ -53,6 +59,49 @@ def fully_hashed(text):
     return packages == hashed
 
 
+def problem(text, wish):
+    """What is wrong with a lock that another machine wrote; empty if its packages have one version and hashes each.
+
+    A package that the requirements themselves name with an address, such as a folder of sources, may have this address and no hash.
+    """
+    if len(text) > MOST:
+        return f"it has more than {MOST} characters"
+    if not belongs(text, wish):
+        return "its first line is not that of these requirements"
+    own = set(filter(None, map(_by_address, [*wish["requirements"], *wish.get("overrides", [])])))
+    entry = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = not entry and line.lstrip()[:1] in ("", "#") and not line.endswith("\\")
+        if re.search("[^ -~]", line) or len(line) > MOST_LINE:
+            return f"line {number} is {line[:80]!r}"
+        entry += "" if comment else line
+        if entry.endswith("\\"):
+            entry = entry[:-1]
+        elif entry and not ENTRY.fullmatch(re.sub(" +", " ", entry.rstrip())) and _by_address(entry) not in own:
+            shown = " ".join(HASH.sub("", entry).split())[:80]
+            return f"line {number} ends {shown!r}, which is not NAME==VERSION with SHA-256"
+        else:
+            entry = ""
+    return f"its last line continues {entry[:80]!r}" if entry else ""
+
+
+def _by_address(entry):
+    """(normalised name, address) of a package that is named with an address, or None."""
+    found = BY_ADDRESS.fullmatch(re.sub(" +", " ", entry.strip()))
+    return (normal(found.group(1)), found.group(2)) if found else None
+
+
+def normal(name):
+    """A distribution's name in the form of indexes."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins(text):
+    """The packages of a lock with their versions: {'a==1'}."""
+    found = filter(None, map(REQUIREMENT.match, text.splitlines()))
+    return {f"{normal(match.group(1))}=={match.group(2)}" for match in found}
+
+
 def narrowed(text, names, sdists):
     """The lock with only the known hash for each package that is built, and texts for those whose files are others.
 
@@ -62,7 +111,7 @@ def narrowed(text, names, sdists):
     lines, problems = [], []
     for block in re.split(r"(?m)^(?=[^\s#-])", text):
         found = REQUIREMENT.match(block)
-        name = re.sub(r"[-_.]+", "-", found.group(1)).lower() if found else ""
+        name = normal(found.group(1)) if found else ""
         known = sdists.get(f"{name}=={found.group(2)}") if name in names else None
         offered = HASH.findall(block)
         if known and offered and known not in offered:
@@ -80,6 +129,16 @@ def preferences(freeze):
     return "".join(
         line + "\n" for line in freeze.splitlines() if "==" in line and " @ " not in line and line[0] not in "#-"
     )
+
+
+def preferred(lock, freeze):
+    """The versions of a lock, and those of ``pip freeze`` for other packages, as preferred versions."""
+    known = pins(lock)
+    names = {text.partition("==")[0] for text in known}
+    more = [
+        line for line in preferences(freeze).splitlines(True) if normal(line.partition("==")[0].strip()) not in names
+    ]
+    return "".join(f"{text}\n" for text in sorted(known)) + "".join(more)
 
 
 def tampered(output):

@@ -168,6 +168,7 @@ class Builder:
     ``sources`` are shell files read before anything runs in the environment; ``env`` is added to what builds see;
     ``advice`` ends the message when something is unavailable. ``build_user`` builds what has no wheel, if root runs this.
     ``sdists``: SHA-256 by 'name==version' of source distributions; what is built of others is refused.
+    ``confirm``: ``given_lock`` may come from another host, so it is used only if this host resolves the same versions.
     """
 
     def __init__(
@@ -186,12 +187,13 @@ class Builder:
         choose=None,
         build_user="",
         sdists=None,
+        confirm=False,
     ):
         self.path, self.python, self.tools, self.options = path, python, tools, options or {}
         self.sources, self.env, self.advice, self.no_index = list(sources), dict(env or {}), advice, no_index
         self.run = run or functools.partial(run_command, inherited=inherited)
         self.own_python = os.path.join(path, "bin", "python")
-        self.given_lock = given_lock
+        self.given_lock, self.confirm = given_lock, confirm
         self.choose, self.chosen_indexes = choose, []
         self.known_sdists = sdists or {}
         self.build_user, self.worker = build_user if os.geteuid() == 0 else "", None
@@ -207,7 +209,7 @@ class Builder:
         ``fallback`` are additional indexes for a second attempt if the installation fails.
         """
         if not package_lock.belongs(self.given_lock, wish):
-            self.given_lock = read_text(self.lock_path(layer))  # of an interrupted installation
+            self.given_lock, self.confirm = read_text(self.lock_path(layer)), False  # of an interrupted installation
         if is_incomplete(self.path):
             discard(self.path)
             set_mark(self.path, layer)
@@ -321,12 +323,15 @@ class Builder:
             command = [self.own_python, "-m", "pip", "install", "--compile"] + wheels + more + wish["requirements"]
             return self.run(self._sourced(command), env)
         lock = self.lock_path(layer)
-        if package_lock.belongs(self.given_lock, wish):
-            write_atomically(lock, self.given_lock)
-        else:
+        given = self.given_lock if package_lock.belongs(self.given_lock, wish) else ""
+        if self.confirm or not given:
             code, output = self._compile(uv, wish, more, env, lock)
             if code:
                 return code, output
+        if given:
+            if self.confirm:
+                self._confirm(given, lock)
+            write_atomically(lock, given)
         if self.worker:
             self._find_built(uv, env, lock)
         self._compare_sdists(wish, lock)
@@ -339,6 +344,18 @@ class Builder:
         if code and not package_lock.tampered(output):
             os.unlink(lock)  # the next run may find other versions
         return code, output
+
+    def _confirm(self, given, lock):
+        """Raise unless ``given`` has the packages and versions that this host just resolved with those of ``given`` as preferred ones."""
+        theirs, own = package_lock.pins(given), package_lock.pins(read_text(lock))
+        if theirs != own:
+            os.unlink(lock)
+            raise VenvError(
+                "this host resolves the same requirements to other packages than the lock of inference_lock_directory: only the lock has"
+                f" {listed(theirs - own)}, and only this host has {listed(own - theirs)}. Nothing of it was installed, because another host may"
+                " have written the lock. Fix: if this host has another processor, Python or index, set another inference_lock_directory for such"
+                " hosts; otherwise find out who wrote the lock, and remove it"
+            )
 
     def _find_built(self, uv, env, lock):
         """Add to ``built`` what has no wheel for this host, one package after the other, as uv names one at a time."""
@@ -411,7 +428,8 @@ class Builder:
         env = dict(env, **index_credentials.environment(self.chosen_indexes))
         earlier = [name for name in os.listdir(os.path.join(self.path, STAMPS)) if name.endswith(".json")]
         freeze = self.must([self.own_python, "-m", "pip", "freeze", "--all"]) if earlier else ""
-        write_atomically(found, package_lock.preferences(freeze))
+        given = self.given_lock if self.confirm else ""
+        write_atomically(found, package_lock.preferred(given, freeze))
         command = [
             uv,
             "pip",
@@ -539,6 +557,11 @@ def read_text(path):
             return stream.read()
     except OSError:
         return ""
+
+
+def listed(names, most=8):
+    """Names for a message."""
+    return ", ".join(sorted(names)[:most]) + (" ..." if len(names) > most else "") or "nothing else"
 
 
 def tail(text, lines=15):

@@ -39,6 +39,7 @@ ARGUMENTS = {
     "check": {"type": "bool", "default": False},
     "lock": {"type": "str", "default": ""},
     "hashes": {"type": "str", "default": ""},
+    "confirm_hashes": {"type": "bool", "default": False},
     "return_hashes": {"type": "bool", "default": False},
     "lock_timeout": {"type": "int", "default": 3600},
     "advice": {"type": "str", "default": ""},

@@ -13,7 +13,8 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.inference.plugins.action.python_packages_info import in_bundle
 from ansible_collections.ascend.inference.plugins.action.python_venv import ActionModule
-from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS, lock_name
+from ansible_collections.ascend.inference.plugins.module_utils.install.package_lock import signed
+from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS, lock_name, wanted
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import MANIFEST, item, manifest, write
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
 
@@ -93,27 +94,53 @@ def act_with_lock(monkeypatch, act, tmp_path):
             "inference_lock_directory": str(tmp_path / "locks"),
             "inference_index_strategy": "unsafe-first-match",
         }
-        assert "hashes" not in action.run(task_vars=variables)
-        return started[-1]
+        done, before = action.run(task_vars=variables), len(started)
+        assert "hashes" not in done
+        return done if done.get("failed") else started[before - 1]
 
     return run
+
+
+def lock_of(version, **more):
+    """A lock of ARGS."""
+    options = ArgumentSpecValidator(ARGUMENTS).validate({**ARGS, **more}).validated_parameters
+    return signed(f"a=={version} \\\n    --hash=sha256:{'0' * 64}\n", wanted(options))
 
 
 def test_a_module_that_resolved_nothing_leaves_no_lock(act_with_lock, tmp_path):
     assert act_with_lock("")["return_hashes"] and not (tmp_path / "locks").exists()
 
 
-def test_the_first_host_s_lock_is_kept_and_the_others_install_it(act_with_lock, tmp_path):
-    assert act_with_lock("first")["hashes"] == ""
+def test_the_first_host_s_lock_is_kept_and_the_others_have_to_confirm_it(act_with_lock, tmp_path):
+    first, second = lock_of(1), lock_of(2)
+    assert act_with_lock(first)["hashes"] == ""
     (file,) = (tmp_path / "locks").iterdir()
-    assert file.name.startswith("a-router-") and file.read_text() == "first"
-    assert act_with_lock("second")["hashes"] == "first" and file.read_text() == "first"
-    assert act_with_lock("third", requirements=["a==2"])["hashes"] == "", "a lock of other requirements"
+    assert file.name.startswith("a-router-") and file.read_text() == first
+    given = act_with_lock(second)
+    assert given["hashes"] == first and given["confirm_hashes"] is True and file.read_text() == first
+    other = {"requirements": ["a==2"]}
+    assert act_with_lock(lock_of(2, **other), **other)["hashes"] == "", "a lock of other requirements"
+
+
+@pytest.mark.parametrize(
+    "forged", [lock_of(1) + "evil @ http://127.0.0.1/evil.whl\n", "a==1\n", ["a"], lock_of(1, layer="x", check=False)]
+)
+def test_an_answer_that_is_no_lock_is_not_stored(act_with_lock, tmp_path, forged):
+    done = act_with_lock(forged)
+    assert done["failed"] and "not stored" in done["msg"] and not (tmp_path / "locks").exists()
+
+
+def test_a_folder_of_locks_gives_out_nothing_else(act_with_lock, tmp_path):
+    act_with_lock(lock_of(1))
+    (file,) = (tmp_path / "locks").iterdir()
+    file.write_text(lock_of(1) + "evil @ http://127.0.0.1/evil.whl\n")
+    done = act_with_lock(lock_of(1))
+    assert done["failed"] and str(file) in done["msg"] and "evil @" in done["msg"]
 
 
 def test_strategy_of_the_deployment_is_the_default(act_with_lock):
-    assert act_with_lock("x")["index_strategy"] == "unsafe-first-match"
-    assert act_with_lock("x", index_strategy="first-index")["index_strategy"] == "first-index"
+    assert act_with_lock("")["index_strategy"] == "unsafe-first-match"
+    assert act_with_lock("", index_strategy="first-index")["index_strategy"] == "first-index"
 
 
 PLATFORM = Platform("aarch64", "3.11", "2.34")

@@ -159,6 +159,50 @@ def test_a_given_lock_is_used_for_its_requirements_only(tmp_path):
         assert ("d==4" in venv.read_text(made.lock_path("base"))) == (not compiled)
 
 
+def confirming(tmp_path, lock, commands):
+    """The builder of a host that gets ``lock`` from elsewhere."""
+    tools = uv(tmp_path)
+    return Builder(str(tmp_path / "venv"), "python3", tools, run=commands, given_lock=lock, confirm=True)
+
+
+def test_a_lock_of_another_host_is_used_if_this_host_resolves_the_same(tmp_path):
+    preferred = []
+
+    class Seeing(Locking):
+        def __call__(self, argv, env):
+            if "compile" in argv:
+                preferred.append(pathlib.Path(argv[argv.index("--output-file") + 1]).read_text())
+            return super().__call__(argv, env)
+
+    commands, text = Seeing(), package_lock.signed(LOCK.replace("--hash=sha256:", "--hash=sha256:ff"), WISH)
+    made = confirming(tmp_path, text, commands)
+    made.build("base", WISH)
+    assert preferred == ["".join(f"{pin}\n" for pin in sorted(package_lock.pins(LOCK)))]
+    assert venv.read_text(made.lock_path("base")) == text, "the lock's hashes hold"
+    assert "--require-hashes" in commands.with_word("install")[0]
+
+
+@pytest.mark.parametrize(
+    "forge", [lambda lock: lock + "evil==1 \\\n    --hash=sha256:00\n", lambda lock: lock.replace("==", "==0.")]
+)
+def test_a_lock_that_this_host_would_not_resolve_installs_nothing(tmp_path, forge):
+    commands = Locking()
+    made = confirming(tmp_path, package_lock.signed(forge(LOCK), WISH), commands)
+    with pytest.raises(VenvError, match=r"only the lock has (evil==1|\w+==0\.)"):
+        made.build("base", WISH)
+    assert commands.with_word("install") == [] and venv.read_text(made.lock_path("base")) == ""
+
+
+def test_the_own_lock_of_an_interruption_needs_no_confirmation(tmp_path):
+    commands, other = Locking(), package_lock.signed(LOCK, dict(WISH, requirements=["a==2"]))
+    made = confirming(tmp_path, other, commands)
+    pathlib.Path(made.lock_path("base")).parent.mkdir(parents=True)
+    pathlib.Path(made.lock_path("base")).write_text(package_lock.signed(LOCK, WISH))
+    (pathlib.Path(made.lock_path("base")).parent / "first.json").touch()
+    made.build("base", WISH)
+    assert commands.with_word("compile") == []
+
+
 class Killed(BaseException):
     """The end of the module."""
 
