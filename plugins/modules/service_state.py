@@ -104,6 +104,11 @@ options:
         description: Timeout in seconds until a running service answers.
         type: int
         default: 1800
+  own:
+    description:
+      - The deployment's folder, where the plan of other hosts names this one. Then only services are handled that the plan in this folder has, with
+        the runtime of that plan; nothing is done on a host without the folder.
+    type: path
   secrets:
     description:
       - Digest of the planned secrets of each service, by its name, as the filter P(ascend.inference._secret_digests#filter) returns them.
@@ -234,6 +239,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.diagnosis.diagnose import LINES, causes_in, explanation
 from ..module_utils.runtime.base import RuntimeNotRunning, RuntimeProblem
 from ..module_utils.runtime.decisions import decide, difference, keyed
+from ..module_utils.runtime.own_plan import bound
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.runtime.wait import Waiter, healthy
 from ..module_utils.tools.finding import Finding
@@ -259,6 +265,7 @@ ARGUMENTS = {
     "runtime": {"type": "str", "required": True},
     "settings": {"type": "dict", "required": True},
     "services": {"type": "list", "elements": "dict", "default": [], "options": SERVICE},
+    "own": {"type": "path"},
     "secrets": {"type": "dict", "default": {}, "no_log": True},
     "remove": {"type": "bool", "default": True},
     "keep": {"type": "list", "elements": "str", "default": []},
@@ -343,6 +350,9 @@ def main():
         service["secrets"] = params["secrets"].get(service["name"], "")
     result = {}
     try:
+        params = bound(params["own"], params) if params["own"] else params
+        if params is None:
+            module.exit_json(changed=False, started=[], restarted=[], stopped=[])
         runtime = runtime_of(params["runtime"], params["settings"])
         work = registered if params["state"] in ("present", "absent") else running
         result = work(runtime, params, check)

@@ -131,6 +131,7 @@ class Docker(Runtime):
 
     def stop(self, services):
         if services:
+            self._refuse_foreign(services, self._containers(services))
             self._docker("stop", *[service["unit"] for service in services], timeout=stop_time(services))
 
     def remove(self, services, check):

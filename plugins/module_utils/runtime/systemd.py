@@ -148,8 +148,27 @@ class Systemd(Runtime):
         names = [service["unit"] for service in services]
         if not names:
             return
+        self._refuse_foreign(names)
         self.run(["systemctl", "reset-failed", *names])  # clear the start limit of units that failed before
         self.call(verb, *names, timeout=stop_time(services))
+
+    def _refuse_foreign(self, names):
+        """Raise for units that are none of the deployment: a plan that somebody changed may name any unit of the host."""
+        own = self.own()
+        for name in names:
+            if name not in own and self._is_foreign(name):
+                raise RuntimeProblem(
+                    f"{name} is not a unit of this deployment: {self.directory}/{name} does not have the line 'Written by ascend.inference' and"
+                    f" PartOf={self.target}. Nothing was started or stopped. Fix: if the file was changed, run deploy, which writes it again;"
+                    " if not, find out who changed the plan that names this unit"
+                )
+
+    def _is_foreign(self, name):
+        """Whether systemd has a unit that is no part of the deployment. It still knows one whose file somebody removed."""
+        if os.path.lexists(os.path.join(self.directory, name)):
+            return True
+        code, text = self.run(["systemctl", "show", "--property=LoadState,PartOf", "--", name])
+        return not code and "LoadState=loaded" in text.split() and self.target not in re.split(r"[\s=]", text)
 
     def _forget(self, names, services):
         """Stop, disable and remove units."""

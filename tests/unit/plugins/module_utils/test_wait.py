@@ -287,13 +287,13 @@ def test_units_of_ours_are_known_by_mark_and_target(tmp_path):
 
 
 def test_orders_of_all_units_are_one_command(tmp_path):
-    runtime, called = unit_folder(tmp_path)
+    runtime, called = unit_folder(tmp_path, a__service=OURS, b__service=OURS)
     runtime.stop([])
     assert called == []
     for verb in ("start", "restart", "stop"):
-        getattr(runtime, verb)([{"unit": "a"}, {"unit": "b", "stop_timeout": 100}])
-        assert called[-2][0] == ["systemctl", "reset-failed", "a", "b"]
-        assert called[-1] == (["systemctl", verb, "a", "b"], 220)
+        getattr(runtime, verb)([{"unit": "a.service"}, {"unit": "b.service", "stop_timeout": 100}])
+        assert called[-2][0] == ["systemctl", "reset-failed", "a.service", "b.service"]
+        assert called[-1] == (["systemctl", verb, "a.service", "b.service"], 220)
 
 
 @pytest.mark.parametrize(("stop_timeouts", "seconds"), [([], 180), ([None, 0], 180), ([60], 180), ([61, 10], 181)])

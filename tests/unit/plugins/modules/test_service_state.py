@@ -200,6 +200,77 @@ def test_only_what_differs_is_restarted(host, call, tmp_path):
     assert not call("started", units[0])["changed"]
 
 
+@pytest.mark.parametrize("state", ["stopped", "started", "restarted"])
+@pytest.mark.parametrize(
+    "text", ["[Unit]\nPartOf=x.target\n", MARK + "[Unit]\nPartOf=other.target\n", MARK + f"[Unit]\n# PartOf={TARGET}\n"]
+)
+def test_units_of_others_are_neither_stopped_nor_started(host, call, state, text):
+    """A plan that somebody changed names the unit sshd.service."""
+    mine, other = host.unit("a.service"), host.unit("sshd.service")
+    (host.units / "sshd.service").write_text(text)
+    host.say({} if state == "started" else {"a.service": RUNS, "sshd.service": RUNS})
+    result = call(state, mine, other)
+    assert result["failed"] and "sshd.service is not a unit of this deployment" in result["msg"]
+    assert host.calls() == []
+
+
+def test_a_unit_of_the_system_is_not_stopped(host, call):
+    other = host.unit("sshd.service")
+    (host.units / "sshd.service").unlink()
+    host.say({"sshd.service": RUNS})
+    assert "sshd.service is not a unit" in call("stopped", other)["msg"] and host.calls() == []
+
+
+@pytest.fixture
+def order(host, call, tmp_path):
+    """``order(plan, state, *units)``: an order by the plan of another host; ``plan`` is the text of this host's own one, None without a folder."""
+
+    def run(text, state, *units):
+        folder = tmp_path / "deployments" / "x"
+        if text is not None:
+            folder.mkdir(parents=True)
+            (folder / "plan.json").write_text(text)
+        return call(state, *units, own=str(folder))
+
+    return run
+
+
+def test_another_host_s_plan_stops_what_this_host_has_of_the_deployment(host, order):
+    mine, other = host.unit("a.service"), host.unit("b.service")
+    host.say({"a.service": RUNS, "b.service": RUNS})
+    own = {"runtime": "systemd", "runtime_settings": {"target": TARGET, "directory": str(host.units)}}
+    result = order(
+        json.dumps({**own, "services": [{"name": "a.service", "unit": "a.service"}]}), "stopped", mine, other
+    )
+    assert result["stopped"] == ["a.service"]
+
+
+def test_the_own_plan_says_where_units_are(host, order, tmp_path):
+    """The other host's plan names a folder that its user wrote."""
+    mine = host.unit("a.service")
+    host.say({"a.service": RUNS})
+    own = {"runtime": "systemd", "runtime_settings": {"target": TARGET, "directory": str(tmp_path / "none")}}
+    text = json.dumps({**own, "services": [{"name": "a.service", "unit": "a.service"}]})
+    assert "a.service is not a unit" in order(text, "stopped", mine)["msg"] and host.calls() == []
+
+
+@pytest.mark.parametrize("state", ["stopped", "absent"])
+@pytest.mark.parametrize("text", [None, "[]", "{", '{"services": [1]}', '{"services": []}'])
+def test_another_host_s_plan_stops_nothing_where_the_deployment_is_not(host, order, state, text):
+    mine = host.unit("a.service")
+    host.say({"a.service": RUNS})
+    result = order(text, state, mine)
+    stopped = ["a.service", TARGET] if state == "absent" and text == '{"services": []}' else []
+    assert sorted(result["stopped"]) == stopped and not result.get("failed")
+
+
+def test_a_host_whose_run_was_killed_before_the_record_is_cleaned(host, order, tmp_path):
+    mine = host.unit("a.service")
+    host.say({"a.service": RUNS})
+    (tmp_path / "deployments" / "x").mkdir(parents=True)
+    assert "a.service" in order(None, "absent", mine)["stopped"]
+
+
 @pytest.mark.parametrize("planted", ["100 9 1", "a link", "a folder"])
 @pytest.mark.parametrize("state", ["started", "restarted"])
 def test_an_order_begins_the_count_of_starts_anew_and_what_runs_keeps_it(host, call, tmp_path, state, planted):
