@@ -28,7 +28,6 @@ class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file; a leading underscore marks them as private."""
         return {
-            "_rollback_refusals": adapted(rollback.refusals, "__inference_previous"),
             "_rollback_unreached": adapted(rollback.unreached, "__inference_locked"),
             "_upgrade_refusals": adapted(upgrade.refusals, "__inference_previous"),
             "_upgrade_lagging": adapted(upgrade.lagging, "__inference_upgrade"),

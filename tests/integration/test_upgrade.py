@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Playbook upgrade on two hosts: after any failure on one host, all hosts run one release, and the reason is reported.
+"""Playbook upgrade on three hosts: after any failure on one host, all hosts run one release, and the reason is reported.
 
 The playbook and Ansible are real, and Ansible drops hosts that fail. Roles and modules are replaced by stubs that record which of
 them ran on which host. A lost host is one whose connection is refused. molecule/install runs the same playbook with the real roles.
@@ -19,10 +19,11 @@ import sys
 
 import pytest
 import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import digest_of
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HOSTS = ["h1", "h2"]
+HOSTS = ["h1", "h2", "h3"]
 OLD, NEW = "1.0", "2.0"
 THERE_AND_BACK = ["runs 2.0", "runs 1.0"]
 LOSE = "{{ lookup('ansible.builtin.pipe', '%s ' ~ folder ~ '/lost-%s') }}"
@@ -109,13 +110,13 @@ def plan(folder, release):
         "runtime_settings": {},
         "root": str(folder),
         "directory": f"{folder}/deployments/inference",
-        "digest": f"d-{release}",
         "revision": f"r-{release}",
         "services": [],
         "software": software,
         "runtime_facts": {"contained": False},
     }
-    return {"plan_version": 4, "release": release, "hosts": hosts, **more}
+    made = {"plan_version": 4, "release": release, "hosts": hosts, **more}
+    return {**made, "digest": digest_of(made)}
 
 
 @pytest.fixture
@@ -206,7 +207,11 @@ def interrupted(tmp_path):
     folder = tmp_path / "deployments/inference"
     (folder / "plan.json").write_text(json.dumps(plan(tmp_path, NEW)), encoding="utf-8")
     (folder / "verified.json").write_text(json.dumps(plan(tmp_path, OLD)), encoding="utf-8")
-    journal = {"phase": "changing", "plan": {"digest": f"d-{NEW}", "release": NEW}, "revisions": [f"r-{NEW}"]}
+    journal = {
+        "phase": "changing",
+        "plan": {"digest": plan(tmp_path, NEW)["digest"], "release": NEW},
+        "revisions": [f"r-{NEW}"],
+    }
     (folder / "journal.json").write_text(json.dumps(journal), encoding="utf-8")
     return folder
 
@@ -230,3 +235,68 @@ def test_rollback_without_a_verified_plan_changes_nothing(upgrade, tmp_path):
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, [])), output
     assert "No host has a verified plan for a rollback" in output
     assert not list((tmp_path / "deployments").glob(".*.lock")), "the lock is released"
+
+
+HOSTILE = """#!{python}
+import json, subprocess, sys
+done = subprocess.run([{python!r}, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
+found = json.loads(done.stdout)
+forged = json.load(open({forged!r}))
+if found.get("previous"):
+    found["previous"] = forged
+if found.get("content"):
+    found["content"] = json.dumps(forged)
+print(json.dumps(found))
+sys.exit(done.returncode)
+"""
+
+
+@pytest.fixture
+def hostile(tmp_path, interrupted):
+    """``hostile(**changes)``: root of h2 answers with another plan, which has a digest of its own."""
+
+    def make(**changes):
+        forged = {**plan(tmp_path, OLD), **changes}
+        forged["digest"] = digest_of(forged)
+        (tmp_path / "forged.json").write_text(json.dumps(forged), encoding="utf-8")
+        program = tmp_path / "python"
+        program.write_text(
+            HOSTILE.format(python=sys.executable, forged=str(tmp_path / "forged.json")), encoding="utf-8"
+        )
+        program.chmod(0o755)
+        inventory = yaml.safe_load((tmp_path / "hosts.yml").read_text(encoding="utf-8"))
+        inventory["all"]["hosts"] = json.loads(json.dumps(inventory["all"]["hosts"]))  # no anchors
+        inventory["all"]["hosts"]["h2"]["ansible_python_interpreter"] = str(program)
+        (tmp_path / "hosts.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
+
+    return make
+
+
+STEAL = {"verify": {"engine_api_key": "other_team_key", "prefill": [{"url": "http://192.0.2.9"}]}}
+TEMPLATE = {"release": "{{ lookup('pipe', 'touch %s/COMMAND') }}"}
+VICTIM = {
+    "services": [],
+    "hosts": [{"name": "victim"}],
+    "runtime_settings": {"target": "x.target", "directory": "/tmp"},
+}
+
+
+@pytest.mark.parametrize(
+    "forged", [STEAL, TEMPLATE, pytest.param(VICTIM, marks=pytest.mark.long)], ids=["steal", "template", "victim"]
+)
+def test_one_host_neither_imposes_a_plan_nor_prevents_a_rollback(upgrade, hostile, tmp_path, forged):
+    hostile(**json.loads(json.dumps(forged).replace("%s", str(tmp_path))))
+    code, output, runs = upgrade("", playbook="rollback")
+    assert (code, runs) == (0, dict.fromkeys(HOSTS, ["runs 1.0"])), output
+    assert "h2: its recorded plan is another one than that of most hosts" in output
+    assert not (tmp_path / "COMMAND").exists()
+
+
+@pytest.mark.long  # the tasks are the same
+def test_a_failed_upgrade_goes_back_to_the_plan_of_most_hosts(upgrade, hostile):
+    hostile(**STEAL)
+    code, output, runs = upgrade("verify")
+    assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, THERE_AND_BACK)), output
+    assert (
+        "h2: its recorded plan is another one" in output and "Release 1.0 was started again and is verified." in output
+    )

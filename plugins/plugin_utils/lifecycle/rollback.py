@@ -11,6 +11,7 @@ from ...module_utils.status.plan import PLAN_VERSION
 from ..description.values import natural
 from ..plan.record import whole_plan
 from .change import Change
+from .destinations import foreign
 from .halves import NEW, OLD, answering, cost_of_rounds, half_obstacles, rounds, runs_as
 from .pauses import HALVED
 from .planned_steps import NO_KEYS, keys_of
@@ -59,8 +60,13 @@ UNRECORDED = "it is not known with which plan the services run, because plan.jso
 UNRELATED = "hosts are named that are not part of the verified plan"
 
 
-def refusals(previous: t.Mapping[str, Plan], directory: str) -> list[str]:
-    """Reasons why the rollback must not begin; empty if it may. ``previous``: {host: plan to go back to, or {}}."""
+def refusals(
+    previous: t.Mapping[str, Plan], directory: str, own: t.Container[str] | None = None, todays: Plan | None = None
+) -> list[str]:
+    """Reasons why the rollback must not begin; empty if it may. ``previous``: {host: plan to go back to, or {}}.
+
+    ``own``: addresses of the inventory; ``todays``: its plan, empty if it cannot be made.
+    """
     plans = {host: plan for host, plan in previous.items() if plan}
     if not plans:
         return [
@@ -85,7 +91,9 @@ def refusals(previous: t.Mapping[str, Plan], directory: str) -> list[str]:
             "changed. Fix: run site with the intended settings."
         )
     else:
-        found += _differing(next(iter(plans.values())), previous, plans)
+        plan = next(iter(plans.values()))
+        found += _differing(plan, previous, plans)
+        found += foreign(plan, own, todays or {}) if own is not None else []
     return found
 
 

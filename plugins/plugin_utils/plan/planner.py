@@ -26,6 +26,7 @@ from .placement_free import with_free_hosts
 from .placement_kept import kept_host, place_beside, placement_record
 from .placement_routers import further_routers
 from .ports import D2RH, assign, short_lists
+from .record import digest_of
 from .render.balancer import balancer_section, balancer_services
 from .render.engine import engine_services
 from .render.firewall import firewall_section
@@ -43,7 +44,7 @@ from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
 from .rules.security import exposure
 from .rules.unused import OF_RECIPES
-from .service import Service, digest
+from .service import Service
 from .store_hosts import store_hosts
 from .written import as_written
 
@@ -330,8 +331,7 @@ def _plan(
     plan.update(balancer_section(context, services))
     plan.update(virtual_address_section(context, services))
     plan.update(context.runtime.section(context, services, plan["hosts"]))
-    keys = ("name", "host", "digest", "ports", "health", "start", "stop")
-    plan["digest"] = digest({**plan, "services": [[service[key] for key in keys] for service in plan["services"]]})
+    plan["digest"] = digest_of(plan)
     return plan
 
 

@@ -17,9 +17,26 @@ import json
 import typing as t
 import zlib
 
+from .service import digest
+
 Plan = dict[str, t.Any]
+OF_A_SERVICE = (
+    "name",
+    "host",
+    "digest",
+    "ports",
+    "health",
+    "start",
+    "stop",
+)  # what a plan's digest has of each service
 WHOLE = "whole"
 LIMIT = 256 << 20  # bytes of a plan's JSON without spaces: five times those of 1,000 hosts and 8,500 services
+
+
+def digest_of(plan: t.Mapping[str, t.Any]) -> str:
+    """The digest of a whole plan. A change of what it covers needs another PLAN_VERSION: recorded plans are compared with it."""
+    services = [[service[key] for key in OF_A_SERVICE] for service in plan["services"]]
+    return digest({**{key: plan[key] for key in plan if key != "digest"}, "services": services})
 
 
 def record_of(plan: Plan) -> dict[str, t.Any]:

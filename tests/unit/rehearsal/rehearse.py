@@ -135,12 +135,15 @@ def filled(value: t.Any) -> t.Any:
 
 def renamed(plan: t.Any, new: str, old: str) -> t.Any:
     """A plan with another name and number for an engine."""
+    # Not before Ansible has its loader of collections
+    from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import digest_of
+
     for service in plan["services"]:
         if service["name"] == old:
             service.update(name=new, instance=int(new.rpartition("-")[2]), unit="inference-old.service")
     for engine in plan["members"]["engines"]:
         engine["name"] = new if engine["name"] == old else engine["name"]
-    return plan
+    return {**plan, "digest": digest_of(plan)}
 
 
 class Rehearsed:

@@ -15,6 +15,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.filter.deployed_plan import whole_filter
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
+from ansible_collections.ascend.inference.plugins.filter.rollback_refusals import rollback_refusals
 from ansible_collections.ascend.inference.plugins.filter.upgrade import FilterModule
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import question, status_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan import handover, record
@@ -93,8 +94,8 @@ def test_filters_read_stored_plans():
     assert whole_filter(found) == whole and whole_filter(whole) == whole and whole_filter({}) == {}
     assert plan_diff_filter(whole, found) == plan_diff_filter(whole, whole)
     hostvars = {host["name"]: {"__inference_previous": stored(whole, host["name"])} for host in whole["hosts"]}
-    for name, arguments in (("_rollback_refusals", (whole["directory"],)), ("_upgrade_refusals", (whole, False))):
-        assert FilterModule().filters()[name](hostvars, list(hostvars), *arguments) == []
+    assert FilterModule().filters()["_upgrade_refusals"](hostvars, list(hostvars), whole, False) == []
+    assert rollback_refusals(hostvars, list(hostvars), whole["directory"], whole) == []
 
 
 @pytest.mark.parametrize("text", ["?", "aGVsbG8=", "H4sIAAAAAAAC/w=="])
