@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import http.client
 import http.server
@@ -257,13 +258,70 @@ def test_chunks_that_are_too_large_together_are_refused(frontend):
 def test_clients_choose_neither_rank_nor_request_id_nor_host(frontend):
     service, _log, _process = frontend()
     names = ("X-data-parallel-rank", "x-worker-priority", "X-Prefer-PD", "X-Max-Cost", "X-Forwarded-For", "forwarded")
+    names += (
+        "X-Session-Id",
+        "X-User-Id",
+        "X-SMG-Target",
+        "X-Routing-Key",
+        "X-Prefiller-Host-Port",
+        "X-Real-IP",
+        "Traceparent",
+        "Cookie",
+    )
+    names += ("X-Unheard-Of", "Expect", "TE", "Upgrade", "Proxy-Authorization", "Accept-Encoding")
     lines = "".join(f"{name}: 3\r\n" for name in names)
     for target in ("/v1/completions", "http://elsewhere.example/v1/completions"):
-        text = f"POST {target} HTTP/1.1\r\nKEY\r\n{lines}X-Request-Id: of-another\r\nX-Session-Id: mine\r\nContent-Length: 2\r\n\r\n{{}}"
+        text = f"POST {target} HTTP/1.1\r\nKEY\r\n{lines}X-Request-Id: of-another\r\nContent-Length: 2\r\n\r\n{{}}"
         assert send(service, text) == [b"200"]
         assert not {name.lower() for name in names} & set(Backend.received), Backend.received
         assert re.fullmatch("[0-9a-f]{32}", Backend.received["x-request-id"])
-        assert Backend.received["host"].startswith("127.0.0.1:") and Backend.received["x-session-id"] == "mine"
+        assert Backend.received["host"].startswith("127.0.0.1:")
+        assert set(Backend.received) == {"host", "authorization", "x-request-id", "content-length"} - {"user-agent"}
+
+
+def test_what_clients_need_of_their_headers_reaches_the_router(frontend):
+    service, _log, _process = frontend(policy="consistent_hash")
+    lines = {
+        "accept": "text/event-stream",
+        "content-type": "application/json",
+        "user-agent": "x/1",
+        "x-session-id": "mine",
+    }
+    text = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    assert send(service, f"POST /v1/completions HTTP/1.1\r\nKEY\r\n{text}Content-Length: 2\r\n\r\n{{}}") == [b"200"]
+    assert lines.items() <= Backend.received.items()
+
+
+def test_a_request_without_a_key_learns_no_method(frontend):
+    service, _log, _process = frontend()
+    for method, target in (("POST", "/v1/models"), ("GET", "/v1/completions"), ("DELETE", "/v1/completions")):
+        assert raw(service, method, target, "wrong") == 401, (method, target)
+    assert ask(door(service) + "/.unknown-key")[0] == ask(door(service) + "/.unknown-key", "second-KEY")[0] == 404
+
+
+def test_guesses_are_slowed_and_known_keys_of_the_same_address_are_not(frontend):
+    service, _log, _process = frontend()
+    url = door(service) + "/v1/models"
+    found = [ask(url, f"guess-{number}") for number in range(60)]
+    counted = collections.Counter(status for status, _body in found)
+    assert set(counted) == {401, 429} and counted[401] < 25, counted
+    assert "this address" in found[-1][1] and "unknown API key" in found[0][1]
+    assert [ask(url, "second-KEY")[0] for _request in range(40)] == [200] * 40
+    assert ask(url, "guess")[0] == 429
+
+
+def test_the_router_gives_nginx_no_orders(frontend, monkeypatch):
+    """With this header nginx would ask the router again, up to ten times."""
+
+    def end_headers(self):
+        self.send_header("X-Accel-Redirect", "/v1/models")
+        http.server.BaseHTTPRequestHandler.end_headers(self)
+
+    monkeypatch.setattr(Backend, "end_headers", end_headers)
+    service, _log, _process = frontend()
+    Backend.asked.clear()
+    assert ask(door(service) + "/v1/models", "second-KEY")[0] == 200
+    assert Backend.asked.count("/v1/models") == 1
 
 
 FORMS = {

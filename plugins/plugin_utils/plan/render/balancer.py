@@ -19,11 +19,14 @@ from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, bracketed, every_address
 from .client_paths import LISTED, client_paths
 from .container import container
-from .frontend import NOT_CLIENTS, filled
+from .frontend import filled
 
 NAME = "balancer"
 PROGRAM = "/usr/sbin/haproxy"
 BACKEND = "routers"
+# Headers by which a client would choose among engines and ranks, or come before others: read by vLLM (X-data-parallel-rank) and vllm-router.
+# uvicorn and HAProxy log the address in the last two in place of the client's: a client would write another's.
+NOT_CLIENTS = ("X-data-parallel-rank", "X-Worker-Priority", "X-Prefer-Pd", "X-Max-Cost", "X-Forwarded-For", "Forwarded")
 STOP = 60  # seconds in which open streams may end after a stop signal
 
 # Only a connection that was refused is tried at another router: a request that was sent may have been carried out. One connection to a router

@@ -80,7 +80,11 @@ http {
     proxy_request_buffering off;
     proxy_read_timeout @ANSWER@s;
     proxy_send_timeout @CLIENT@s;
+    proxy_pass_request_headers off;
+    proxy_ignore_headers X-Accel-Redirect X-Accel-Expires X-Accel-Limit-Rate X-Accel-Buffering X-Accel-Charset Expires Cache-Control Set-Cookie Vary;
     include @SCRATCH@/keys.conf;
+    map $ascend_client $ascend_stranger { "" $binary_remote_addr; default ""; }
+    limit_req_zone $ascend_stranger zone=ascend_strangers:1m rate=30r/m;
 @ZONES@    server {
         listen @LISTEN@;
 @TLS@        error_page 413 @large;
@@ -89,6 +93,19 @@ http {
         location @busy {
             add_header Retry-After 1 always;
             return 429 '{"error": {"message": "too many requests with this API key", "type": "rate_limit_error"}}';
+        }
+        location = @STRANGER@ {
+            internal;
+            limit_req zone=ascend_strangers burst=20 nodelay;
+            limit_req_status 429;
+            deny all;
+            error_page 403 = @unknown;
+            error_page 429 = @guessing;
+        }
+        location @unknown { return 401 '{"error": {"message": "unknown API key", "type": "authentication_error"}}'; }
+        location @guessing {
+            add_header Retry-After 2 always;
+            return 429 '{"error": {"message": "too many requests without a known API key from this address", "type": "authentication_error"}}';
         }
         location / { return 404 '{"error": {"message": "there is no such path", "type": "invalid_request_error"}}'; }
 @PATHS@    }
@@ -101,19 +118,26 @@ http {
 """
 # nginx requests the listed path from the router, whatever spelling of it the client sent.
 LOCATION = """        location = @PATH@ {
+            if ($ascend_client = "") { rewrite ^ @STRANGER@ last; }
             if ($request_method != @METHOD@) { return 405; }
-            if ($ascend_client = "") { return 401 '{"error": {"message": "unknown API key", "type": "authentication_error"}}'; }
 @LIMITS@            proxy_set_header Authorization $ascend_backend;
             proxy_set_header Connection "";
             proxy_set_header Host $proxy_host;
             proxy_set_header X-Request-Id $request_id;
-@NOTCLIENTS@            proxy_pass @ROUTER@@PATH@;
+@CLIENTS@            proxy_pass @ROUTER@@PATH@;
         }
 """
-# Headers by which a client would choose among engines and ranks, or come before others: read by vLLM (X-data-parallel-rank) and vllm-router.
-# The id of a request names its KV cache between prefill and decode, so that one client must not know or choose another's.
-# uvicorn and HAProxy log the address in the last two in place of the client's: a client would write another's.
-NOT_CLIENTS = ("X-data-parallel-rank", "X-Worker-Priority", "X-Prefer-Pd", "X-Max-Cost", "X-Forwarded-For", "Forwarded")
+# The headers of a client that reach the router. Others choose among engines and ranks, or come before others, or write an address or a trace into
+# logs, and each router and release reads others: X-data-parallel-rank, X-Worker-Priority, X-Prefiller-Host-Port, Traceparent, Cookie.
+# nginx itself sends the length of the body, and the id of a request, which names its KV cache between prefill and decode.
+SESSIONS = {
+    "X-Session-Id": "$http_x_session_id",
+    "X-User-Id": "$http_x_user_id",
+}  # by which the policy consistent_hash chooses
+CLIENTS = {"Accept": "$http_accept", "Content-Type": "$content_type", "User-Agent": "$http_user_agent"}
+# Requests without a known key end here, so that they are counted by address: return, in place of the rewrite, would come before limit_req.
+# Those with a known key from the same address are not.
+STRANGER = "/.unknown-key"
 TLS = """        ssl_certificate @CERTIFICATE@;
         ssl_certificate_key @KEY@;
         ssl_protocols TLSv1.2 TLSv1.3;
@@ -165,7 +189,10 @@ def _configuration(context: Context, host: Host, router: Service, directory: str
         "ANSWER": str(settings.frontend_answer_timeout),
         "CLIENT": str(settings.frontend_client_timeout),
         "ZONES": _zones(settings),
-        "NOTCLIENTS": "".join(f'            proxy_set_header {name} "";\n' for name in NOT_CLIENTS),
+        "CLIENTS": "".join(
+            f"            proxy_set_header {name} {value};\n" for name, value in _passed(settings).items()
+        ),
+        "STRANGER": STRANGER,
     }
     tls = {"CERTIFICATE": settings.certificate, "KEY": settings.certificate_key}
     values["TLS"] = filled(TLS, tls) if settings.certificate else ""
@@ -177,6 +204,12 @@ def _configuration(context: Context, host: Host, router: Service, directory: str
         for path in client_paths(context)
     )
     return filled(CONFIGURATION, values)
+
+
+def _passed(settings: Router) -> dict[str, str]:
+    """The headers of a client that reach the router."""
+    policies = {settings.policy, *map(str, settings.args.values())}
+    return {**CLIENTS, **(SESSIONS if "consistent_hash" in policies else {})}
 
 
 def _health(context: Context, router: Service) -> str:

@@ -298,7 +298,7 @@ def doors(name, changes):
     """The paths of the planned frontend that reach the router."""
     plan = launch_plan(*family(name, {**FRONTED, **changes}))
     text = next(service for service in plan["services"] if service["kind"] == "frontend")["files"][0]["content"]
-    return re.findall(r"location = (/v1\S*|/(?!health)\S*) ", text)
+    return re.findall(r"location = (/v1\S*|/(?!health|\.)\S*) ", text)
 
 
 COMPLETIONS = ["/v1/chat/completions", "/v1/completions"]
