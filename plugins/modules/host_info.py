@@ -107,7 +107,7 @@ access:
   type: dict
   sample: {user: ascend-inference, group: HwHiAiUser, exists: true, models: {/models/ds: ["/models/ds (owner root, group root, mode 0700)"]}, roots: {/opt: []}}
 system:
-  description: Kernel, machine, operating system, C library, Python, machine id, host name and the addresses that it resolves to, and whether systemd runs it.
+  description: Kernel, machine, OS, C library, Python, machine id, host name and the addresses that it resolves to, whether systemd runs it, its version.
   returned: success
   type: dict
 tools:

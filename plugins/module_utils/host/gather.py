@@ -12,6 +12,7 @@ import shutil
 import socket
 import time
 
+from ..install.account import systemd_version
 from ..tools.runner import ToolMissing, find_executable, run
 from . import ascend_software, facts
 from .access import access
@@ -83,6 +84,7 @@ def system():
         "libc": " ".join(platform.libc_ver()),
         "python": platform.python_version(),
         "systemd": os.path.isdir("/run/systemd/system"),
+        "systemd_version": systemd_version(),
         "proxy_variables": sorted(
             variable for variable in os.environ if variable.lower() in ("http_proxy", "https_proxy", "all_proxy")
         ),

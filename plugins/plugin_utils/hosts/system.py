@@ -13,6 +13,16 @@ from .npu import runs_here
 from .observed import Observed, Record, majority, place
 
 RULES = Rules()
+LEAST_SYSTEMD = 240  # Type=exec
+# Settings of units, by the version of systemd that introduced them; earlier ones write a line into the journal and go on.
+RESTRICTIONS = {
+    "ProtectHostname": 242,
+    "RestrictSUIDSGID": 242,
+    "ProtectKernelLogs": 244,
+    "ProtectClock": 245,
+    "ProtectProc": 247,
+    "PrivateIPC": 248,
+}
 ANYBODY = ("", "localhost", "localhost.localdomain")
 
 
@@ -79,6 +89,28 @@ def mounts(case: Observed) -> t.Iterator[Finding]:
                 problem = "the file system is mounted with noexec: programs on it cannot be started"
             if problem:
                 yield Finding.at(f"{place(host)} {disk['path']}", disk["path"], problem)
+
+
+@RULES.rule(
+    "HOST-SYSTEMD",
+    "Use a later release of the distribution, or another inference_runtime; or accept the rule.",
+    "NEWS of systemd",
+    "warning",
+)
+def systemd(case: Observed) -> t.Iterator[Finding]:
+    """The host's systemd ignores restrictions of units, or, before version 240, does not know their type.
+
+    A service that is taken over can do more there than the guide says. An unknown type is ignored too: a service that cannot be started seems to start.
+    """
+    if case.plan["runtime"] != "systemd":
+        return
+    for host, facts in case.gathered("host"):
+        found = (facts.get("system") or {}).get("systemd_version") or 0
+        lacking = [name for name, first in RESTRICTIONS.items() if 0 < found < first]
+        if lacking:
+            old = found < LEAST_SYSTEMD
+            problem = f"systemd {found} ignores {', '.join(lacking)}" + (" and Type=exec" if old else "")
+            yield Finding.at(place(host), found, problem, severity="error" if old else "")
 
 
 @RULES.rule(

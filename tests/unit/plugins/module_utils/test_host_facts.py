@@ -454,6 +454,7 @@ def test_each_part_of_a_host_gets_what_it_is_about(monkeypatch):
     monkeypatch.setattr(gather.facts, "disk", lambda path: path)
     monkeypatch.setattr(gather, "software", lambda path: {"cann": path})
     monkeypatch.setattr(gather, "shared_memory", lambda: 64)
+    monkeypatch.setattr(gather, "systemd_version", lambda: 243)
     monkeypatch.setattr(gather, "tuning_facts", lambda: "tuning")
     monkeypatch.setattr(gather.shutil, "which", lambda name: "" if name == "gcc" else "/bin/x")
     monkeypatch.setattr(gather.facts, "read", lambda path: "262144\n" if path == "/proc/sys/vm/max_map_count" else "")
@@ -466,7 +467,7 @@ def test_each_part_of_a_host_gets_what_it_is_about(monkeypatch):
         {"vm.max_map_count": 262144},
     )
     assert found["tools"] == ["cmake", "g++", "git", "make"] and found["user"]["uid"] == os.geteuid()
-    assert found["processors"] == os.cpu_count()
+    assert found["processors"] == os.cpu_count() and found["system"]["systemd_version"] == 243
     monkeypatch.setattr(gather.facts, "read", lambda path: "max")
     assert gather.gather_host()["sysctl"] == {"vm.max_map_count": None}
 

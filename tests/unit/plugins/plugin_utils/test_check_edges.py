@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import functools
+import pathlib
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import fabric
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES, observed
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.system import RESTRICTIONS
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.base import judge
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import (
     HOSTS,
@@ -444,6 +446,38 @@ def test_a_disk(id_, values, severity):
     assert rows(id_, "hccs", disk(**values)) == ([("n2 /opt", severity)] if severity else [])
     in_images = severity if values.keys() != {"no_exec"} else None
     assert rows(id_, "docker", disk(**values)) == ([("n2 /opt", in_images)] if in_images else [])
+
+
+@pytest.mark.parametrize(
+    ("version", "severity", "ignored"),
+    [
+        (0, None, ""),
+        (
+            219,
+            "error",
+            "ProtectHostname, RestrictSUIDSGID, ProtectKernelLogs, ProtectClock, ProtectProc, PrivateIPC and Type=exec",
+        ),
+        (239, "error", "ProtectHostname"),
+        (240, "warning", "ProtectHostname"),
+        (243, "warning", "ignores ProtectKernelLogs, ProtectClock, ProtectProc, PrivateIPC"),
+        (247, "warning", "ignores PrivateIPC"),
+        (248, None, ""),
+        (254, None, ""),
+    ],
+)
+def test_restrictions_that_an_old_systemd_ignores(version, severity, ignored):
+    def plant(data):
+        data["n2"]["host"]["system"]["systemd_version"] = version
+
+    found = judged("HOST-SYSTEMD", "hccs", plant)
+    assert [(item.path, item.severity) for item in found] == ([("n2", severity)] if severity else [])
+    assert all(ignored in item.problem for item in found)
+    assert rows("HOST-SYSTEMD", "docker", plant) == rows("HOST-SYSTEMD", "supervisor", plant) == []
+
+
+def test_the_restrictions_are_those_of_the_units():
+    unit = (pathlib.Path(__file__).resolve().parents[4] / "roles/service/templates/systemd/unit.service.j2").read_text()
+    assert all(f"\n{name}=" in unit for name in RESTRICTIONS) and "\nType=exec\n" in unit
 
 
 def socket(port, address="0.0.0.0", **values):
