@@ -239,9 +239,9 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.diagnosis.diagnose import LINES, causes_in, explanation
 from ..module_utils.runtime.base import RuntimeNotRunning, RuntimeProblem
 from ..module_utils.runtime.decisions import decide, difference, keyed
-from ..module_utils.runtime.own_plan import bound
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.runtime.wait import Waiter, healthy
+from ..module_utils.status.own_plan import bound
 from ..module_utils.tools.finding import Finding
 from ..module_utils.tools.text import visible
 

@@ -12,8 +12,8 @@ import shutil
 import socket
 import time
 
-from ..install.account import systemd_version
 from ..tools.runner import ToolMissing, find_executable, run
+from ..tools.systemd_version import systemd_version
 from . import ascend_software, facts
 from .access import access
 from .model_facts import model_facts

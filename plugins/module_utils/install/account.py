@@ -6,13 +6,9 @@
 from __future__ import annotations
 
 import pwd
-import re
 
 from ..tools.driver_group import driver_group
-from ..tools.runner import ToolMissing, find_executable, run
-
-TIMEOUT = 30
-VERSION = re.compile(r"^systemd ([0-9]+)", re.MULTILINE)
+from ..tools.systemd_version import systemd_version
 
 
 def account(user, group):
@@ -31,14 +27,3 @@ def account(user, group):
         "driver_group": driver_group(group),
         "systemd": systemd_version(),
     }
-
-
-def systemd_version():
-    # type: () -> int
-    """The number of the version that ``systemctl --version`` prints; 0 without systemd."""
-    try:
-        output = run([find_executable("systemctl"), "--version"], TIMEOUT)
-    except ToolMissing:
-        return 0
-    found = VERSION.search(output.stdout)
-    return int(found.group(1)) if found else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 
-from ..status.plan import deployed_text
+from .plan import deployed_text
 
 
 def bound(directory, params):
