@@ -57,7 +57,7 @@ DERIVED_ENV = frozenset(
         "VLLM_USE_V1",
     }
 )
-DERIVED_FLAGS = frozenset({"shutdown-timeout"})
+DERIVED_FLAGS = frozenset({"cp-kv-cache-interleave-size", "shutdown-timeout"})
 # What vLLM takes from its defaults on an instance of one host: the planner states it, for two may share the host.
 ONE_HOST_FLAGS = frozenset({"data-parallel-address", "data-parallel-rpc-port"})
 IGNORED_KEYS = frozenset(

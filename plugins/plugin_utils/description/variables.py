@@ -227,6 +227,11 @@ class Pool:
         return self.tensor_parallel_size * self.pipeline_parallel_size * self.prefill_context_parallel_size
 
     @property
+    def context_parallel_size(self) -> int:
+        """Ranks that share the KV cache of a sequence."""
+        return self.prefill_context_parallel_size * self.decode_context_parallel_size
+
+    @property
     def devices_per_instance(self) -> int:
         """Devices of one instance over all its hosts."""
         return self.data_parallel_size * self.rank_devices

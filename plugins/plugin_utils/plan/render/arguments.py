@@ -16,6 +16,7 @@ from .vllm import compact, merged
 
 # Flags of the API server, which a process without one refuses (vLLM: --headless) or ignores.
 API_ONLY = ("api-server-count", "host", "port")
+BLOCK_SIZE = 128  # tokens in a block of the KV cache, unless block-size says otherwise
 
 
 def arguments(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
@@ -33,7 +34,16 @@ def arguments(context: Context, instance: Instance, process: Process) -> dict[st
     if context.engine.shutdown_timeout and context.release.shutdown_timeout:
         derived["shutdown-timeout"] = context.description.stop_timeout
     last = {key: value for key, value in _configurations(context, instance, process).items() if key not in user_options}
+    if "kv-transfer-config" in {**user_options, **last} and _spread(context, instance):
+        derived["cp-kv-cache-interleave-size"] = (
+            user_options.get("block-size") or BLOCK_SIZE
+        )  # connectors transfer blocks
     return {**derived, **{key: user_options[key] for key in sorted(user_options)}, **last}
+
+
+def _spread(context: Context, instance: Instance) -> bool:
+    """Whether context parallelism of an engine on NPUs spreads the KV cache; without an option by single tokens."""
+    return context.engine.npus and instance.pool.context_parallel_size > 1 and context.release.vllm_version >= (0, 12)
 
 
 def _configurations(context: Context, instance: Instance, process: Process) -> dict[str, str]:

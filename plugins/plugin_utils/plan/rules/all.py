@@ -27,6 +27,7 @@ from . import (
     kv_sizes,
     memcache,
     model,
+    model_figures,
     needs,
     own_record,
     paths,
@@ -40,6 +41,7 @@ from . import (
     serving,
     sizes,
     software,
+    start_checks,
     store,
     store_ha,
     topology,
@@ -53,7 +55,7 @@ from .base import Case, Rule, Rules
 
 THEMES: dict[str, t.Iterable[Rule]] = {
     "Topology and devices": (*topology.RULES, *host_groups.RULES),
-    "Parallel sizes": sizes.RULES,
+    "Parallel sizes": (*sizes.RULES, *model_figures.RULES),
     "Values": (*values.RULES, *host_values.RULES, *unused.RULES, *unused.OF_RECIPES, *needs.RULES, *hidden.RULES),
     "Ports": (*ports.RULES, *port_choice.RULES),
     "Connectors": (*connectors.RULES, *kv_sizes.RULES, *transfer_pairs.RULES),
@@ -63,6 +65,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
         *json_values.RULES,
         *additional_config.RULES,
         *own_record.RULES,
+        *start_checks.RULES,
     ),
     "The model and its serving": (*model.RULES, *serving.RULES),
     "Environment": (*environment.RULES, *environment_values.RULES, *kv_hold.RULES),
@@ -83,6 +86,7 @@ OF_SETTINGS = (
     *json_values.RULES,
     *kv_hold.RULES,
     *model.RULES,
+    *start_checks.RULES,
 )  # rules of settings only, independent of hosts
 OWN = Rules()
 CERTAIN = ("PLACE-", "VARIABLE-", "RELEASE-UNKNOWN", "RELEASE-FACT", "PORT-LIST")  # what leaves nothing to plan

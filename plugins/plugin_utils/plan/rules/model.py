@@ -376,16 +376,17 @@ def recompute_prefill(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "RECOMPUTE-COLOCATED",
     "Remove recompute_scheduler_enable from additional-config.",
-    "vllm-ascend: ValueError with kv_both",
+    "vllm-ascend: ValueError with kv_both, and from 0.18 on without a connector",
 )
 def recompute_both(case: Case) -> t.Iterator[Finding]:
-    """The recompute scheduler is enabled on a colocated pool with a connector.
+    """The recompute scheduler is enabled on a colocated pool.
 
     There is no prefill engine to recompute; the engine fails to start with a ValueError.
     """
+    alone = case.npu and case.context.release.vllm_version >= (0, 18)
     for view in case.of("colocated"):
-        if view.mapping("additional-config").get("recompute_scheduler_enable") and view.kv:
-            problem = "the recompute scheduler is enabled on a colocated pool with a connector"
+        if view.mapping("additional-config").get("recompute_scheduler_enable") and (view.kv or alone):
+            problem = "the recompute scheduler is enabled on a colocated pool"
             yield Finding.at(view.key_path("additional-config", "recompute_scheduler_enable"), True, problem)
 
 

@@ -11,11 +11,21 @@ import typing as t
 from ...description.findings import Finding
 from ..ports import WITH_PORT
 from .base import Case, Rules
+from .model_figures import figures
 
 RULES = Rules()
 # Names of dense model families; an A in the size, as in Qwen3-30B-A3B, marks a mixture of experts
 DENSE = re.compile(r"(?:^|[/ _-])(?:qwen[23](?:\.5)?-(?:vl-)?\d+(?:\.\d+)?b(?!-a\d)|llama-?[23])", re.IGNORECASE)
 CONNECTED = WITH_PORT
+
+
+def why_dense(case: Case) -> tuple[str, str]:
+    """How it is known that the model has no experts, and what in its name says so without being certain; empty otherwise."""
+    model = case.context.description.model
+    if figures(case).dense:
+        return ("inference_model.moe is false" if model.moe == "false" else f"as {figures(case).source}"), ""
+    named = DENSE.search(f"{model.path} {model.name}") if model.moe == "auto" else None
+    return "", f"its name contains {named.group(0).strip('/ ')}" if named else ""
 
 
 def connected(case: Case) -> bool:
@@ -155,29 +165,33 @@ def dense_dp(case: Case) -> t.Iterator[Finding]:
     From 0.14 on vLLM disables data parallelism for dense models: the ranks do not connect to each other, or share a
     port.
     """
-    model = case.context.description.model
-    named = DENSE.search(f"{model.path} {model.name}") if model.moe == "auto" else None
-    if model.moe != "false" and not named or not case.context.release.dense_dp_breaks:
+    known, named = why_dense(case)
+    if not (known or named) or not case.context.release.dense_dp_breaks:
         return
-    reason = f"its name contains {named.group(0).strip('/ ')}" if named else "inference_model.moe is false"
     for name, pool in case.context.description.pools.present().items():
         if pool.data_parallel_size > 1:
             path = f"inference_pools.{name}.data_parallel_size"
-            problem = f"the model is dense ({reason}) and has {pool.data_parallel_size} data-parallel ranks"
-            yield Finding.at(path, pool.data_parallel_size, problem, severity="warning" if named else "")
+            problem = f"the model is dense ({known or named}) and has {pool.data_parallel_size} data-parallel ranks"
+            yield Finding.at(path, pool.data_parallel_size, problem, severity="" if known else "warning")
 
 
-@RULES.rule("DENSE-EP", "Remove expert parallelism.", "vLLM: expert parallelism needs experts", "warning")
+@RULES.rule(
+    "DENSE-EP",
+    "Remove expert parallelism.",
+    "vLLM config/model.py: Number of experts in the model must be greater than 0 when expert parallelism is enabled",
+)
 def dense_ep(case: Case) -> t.Iterator[Finding]:
     """A dense model has expert parallelism.
 
-    It has no experts to distribute, so the setting only costs startup time or makes the start fail.
+    It has no experts to distribute; the engine ends at start with a ValueError.
     """
-    for view in case.engine_views:
-        if case.context.description.model.moe == "false" and view.truth("enable-expert-parallel"):
+    known, named = why_dense(case)
+    for view in case.engine_views if known or named else ():
+        if view.truth("enable-expert-parallel"):
             written = view.user_value("enable-expert-parallel") is not None
             path = view.path("enable-expert-parallel") if written else f"{view.pool_path}.expert_parallel"
-            yield Finding.at(path, True, "inference_model.moe is false: the model has no experts")
+            problem = f"the model has no experts ({known or named})"
+            yield Finding.at(path, True, problem, severity="" if known else "warning")
 
 
 @RULES.rule(

@@ -57,6 +57,8 @@ SPECULATIVE = {f"{pool}.args.speculative-config": {"method": "mtp", "num_specula
 UNROUTED = {f"{ROUTER}.flavour": "none", f"{C}.load_balancing": "external"}
 FUSED = {f"{P}.env.VLLM_ASCEND_ENABLE_FUSED_MC2": 1}
 PREFILL_CONTEXT = f"{P}.prefill_context_parallel_size"
+DECODE_CONTEXT = f"{C}.decode_context_parallel_size"
+ONE_RANK = {f"{P}.tensor_parallel_size": 2, f"{P}.data_parallel_size": 1}
 NODE_PORT, ON_NODES = "inference_kubernetes.router.node_port", {"inference_kubernetes.router.service_type": "NodePort"}
 BOUND = {f"{P}.args.additional-config": {"enable_cpu_binding": True}}
 KV_PORTS = {f"{P}.ports.kv": 30000}  # of two instances, four ports each: 30000 to 30003 and 30100 to 30103
@@ -69,12 +71,20 @@ EDGES = (
     Edge("DENSE-DP", "pooled", f"{C}.data_parallel_size", 1, 2, more={"inference_model.moe": "false"}),
     Edge("FUSED-MC2", "p2p-0.18", f"{P}.data_parallel_size", 1, 2, more=FUSED),
     Edge("LAYERWISE-PP", "layerwise-0.11", f"{P}.pipeline_parallel_size", 1, 2, more={f"{P}.tensor_parallel_size": 4}),
+    Edge("PP-PCP", "p2p", f"{P}.pipeline_parallel_size", 1, 2, more={PREFILL_CONTEXT: 2, **ONE_RANK}),
     Edge(
-        "PP-PCP", "p2p", f"{P}.pipeline_parallel_size", 1, 2, more={PREFILL_CONTEXT: 2, f"{P}.tensor_parallel_size": 2}
+        "PCP-RELEASE", "p2p", f"{P}.data_parallel_size", 1, 2, more={PREFILL_CONTEXT: 2, f"{P}.tensor_parallel_size": 4}
     ),
+    Edge("DCP-HEADS", "pooled", DECODE_CONTEXT, 1, 2, more={"inference_model.path": "/m/Qwen3-235B-A22B"}),
     Edge(
-        "PP-PCP", "p2p", PREFILL_CONTEXT, 1, 2, more={f"{P}.pipeline_parallel_size": 2, f"{P}.tensor_parallel_size": 2}
+        "CP-INTERLEAVE",
+        "p2p",
+        f"{P}.decode_context_parallel_size",
+        1,
+        2,
+        more={f"{P}.args.cp-kv-cache-interleave-size": 64},
     ),
+    Edge("PP-PCP", "p2p", PREFILL_CONTEXT, 1, 2, more={f"{P}.pipeline_parallel_size": 2, **ONE_RANK}),
     # 10.1.0.100 is the network of 4 addresses that it is in, and an address of the one of 2
     Edge("VIRTUAL-ADDRESS", "p2p", f"{ROUTER}.virtual_address", 31, 30, text=_virtual, more=TWO),
     # ports: the first and the last of a range

@@ -104,7 +104,12 @@ MISTAKES: tuple[Mistake, ...] = (
     M(
         "PP-PCP",
         "p2p",
-        {f"{P}.prefill_context_parallel_size": 2, f"{P}.pipeline_parallel_size": 2, f"{P}.tensor_parallel_size": 2},
+        {
+            f"{P}.prefill_context_parallel_size": 2,
+            f"{P}.pipeline_parallel_size": 2,
+            f"{P}.tensor_parallel_size": 2,
+            f"{P}.data_parallel_size": 1,
+        },
     ),
     M("LAYERWISE-PP", "layerwise-0.11", {f"{P}.pipeline_parallel_size": 2, f"{P}.data_parallel_size": 1}),
     W("DCP-EQUAL", "p2p", {f"{P}.decode_context_parallel_size": 4}, f"{D}.decode_context_parallel_size"),
@@ -119,9 +124,88 @@ MISTAKES: tuple[Mistake, ...] = (
     W(
         "DENSE-DP",
         "p2p",
-        {f"{D}.data_parallel_size": 32, "inference_model.path": "/models/Qwen3-32B-w8a8", f"{P}.data_parallel_size": 2},
+        {f"{D}.data_parallel_size": 32, "inference_model.path": "/models/Qwen3-14B-w8a8", f"{P}.data_parallel_size": 2},
     ),
-    W("DENSE-EP", "pooled", {"inference_model.moe": "false", f"{C}.expert_parallel": True}, f"{C}.expert_parallel"),
+    M("DENSE-EP", "pooled", {"inference_model.moe": "false", f"{C}.expert_parallel": True}, f"{C}.expert_parallel"),
+    M(
+        "DENSE-EP",
+        "pooled",
+        {"inference_model.path": "/m/Qwen3-8B", f"{C}.expert_parallel": True},
+        f"{C}.expert_parallel",
+    ),
+    W(
+        "DENSE-EP",
+        "pooled",
+        {"inference_model.path": "/m/Qwen3-4B", f"{C}.expert_parallel": True},
+        f"{C}.expert_parallel",
+    ),
+    # figures of the model
+    M(
+        "HEADS-TP",
+        "pooled",
+        {"inference_model.path": "/m/Qwen2.5-7B", f"{C}.tensor_parallel_size": 8},
+        f"{C}.tensor_parallel_size",
+    ),
+    M(
+        "DCP-HEADS",
+        "pooled",
+        {f"{C}.decode_context_parallel_size": 2, "inference_model.path": "/m/Qwen3-235B-A22B"},
+    ),
+    M("DCP-SPARSE", "pooled", {f"{C}.decode_context_parallel_size": 2, "inference_model.path": "/m/GLM-5-w8a8"}),
+    M(
+        "MTP-LAYERS",
+        "pooled",
+        {
+            f"{C}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 1},
+            "inference_model.path": "/m/Qwen3-30B-A3B",
+        },
+        f"{C}.args.speculative-config.method",
+    ),
+    # what the configuration code refuses
+    M("LAUNCH-BLOCKING", "pooled", {f"{C}.env.ASCEND_LAUNCH_BLOCKING": 1}),
+    M("PARTIAL-PREFILLS", "pooled", {f"{C}.args.max-num-partial-prefills": 2}),
+    M("VLLM-EPLB", "pooled", {f"{C}.args.enable-eplb": True}),
+    M("VLLM-EPLB", "pooled", {f"{C}.args.enable-elastic-ep": True}),
+    M("FLASHCOMM", "p2p", {f"{D}.env.VLLM_ASCEND_ENABLE_FLASHCOMM1": 1}),
+    M(
+        "FLASHCOMM",
+        "p2p",
+        {f"{P}.args.additional-config": {"enable_flashcomm1": True}, "inference_model.moe": "true"},
+        f"{P}.args.additional-config.enable_flashcomm1",
+    ),
+    M(
+        "KV-NZ",
+        "p2p",
+        {f"{P}.args.additional-config": {"enable_kv_nz": True}},
+        f"{P}.args.additional-config.enable_kv_nz",
+    ),
+    M("PCP-RELEASE", "p2p", {f"{P}.prefill_context_parallel_size": 2, f"{P}.tensor_parallel_size": 4}),
+    M(
+        "SPEC-MODEL",
+        "pooled",
+        {f"{C}.args.speculative-config": {"method": "eagle3", "num_speculative_tokens": 1}},
+        f"{C}.args.speculative-config.method",
+    ),
+    M(
+        "SPEC-MODEL",
+        "pooled",
+        {f"{C}.args.speculative-config": {"method": "mtp"}},
+        f"{C}.args.speculative-config.method",
+    ),
+    M(
+        "SPEC-ASYNC",
+        "pooled",
+        {
+            f"{C}.args.async-scheduling": True,
+            f"{C}.args.speculative-config": {"method": "ngram", "num_speculative_tokens": 2},
+        },
+    ),
+    M("OFFLOADING-SIZE", "p2p", {f"{D}.args.kv-offloading-size": 8}),
+    M(
+        "CP-INTERLEAVE",
+        "p2p",
+        {f"{P}.args.cp-kv-cache-interleave-size": 64, f"{P}.decode_context_parallel_size": 2},
+    ),
     W("LLMDATADIST-TP", "llmdatadist", {f"{D}.tensor_parallel_size": 4, "inference_release": "0.11.0"}),
     # both sides of a transfer
     M("TRANSFER-PAIR", "p2p", {f"{D}.kv_transfer": "mooncake_hybrid"}),

@@ -50,7 +50,8 @@ def test_of_the_environment(name, text):
         ("p2p", {f"{D}.args.api-server-count": 16}),
         ("p2p", {f"{D}.args.enable-auto-tool-choice": True, f"{D}.args.tool-call-parser": "hermes"}),
         ("p2p", {f"{D}.args.lora-modules": "adapter=/models/adapter", f"{D}.args.enable-lora": True}),
-        ("p2p", {f"{P}.args.additional-config": {"enable_kv_nz": True, "enable_flashcomm1": True}}),
+        ("p2p", {f"{P}.args.additional-config": {"enable_flashcomm1": True}}),
+        ("p2p", {f"{D}.args.additional-config": {"enable_kv_nz": True}}),
         ("p2p", {f"{P}.args.additional-config": {"layer_sharding": ["o_proj"]}}),
         ("p2p", {f"{P}.args.additional-config": {"eplb_config": {"dynamic_eplb": False}}}),
         (

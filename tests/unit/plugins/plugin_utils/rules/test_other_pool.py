@@ -14,6 +14,8 @@ OF_ONE_POOL = {
     ("FLAG-DERIVED", "decode.args.data-parallel-start-rank"),  # 0 is right where an instance has one host
     ("CONFIG-ROLE", "decode.args.additional-config.layer_sharding"),
     ("KV-ROLE", "decode.kv.kv_role"),
+    ("FLASHCOMM", "decode.env.VLLM_ASCEND_ENABLE_FLASHCOMM1"),  # prefill has tensor parallelism
+    ("KV-NZ", "prefill.args.additional-config.enable_kv_nz"),
     ("SEQS-BUDGET", "decode.args.max-num-batched-tokens"),
     ("EAGER-GRAPH", "prefill.args.compilation-config.cudagraph_mode"),
     ("RECOMPUTE-ON-PREFILL", "prefill.args.additional-config.recompute_scheduler_enable"),

@@ -17,6 +17,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.
     MASTER,
     ROUTER,
     STORE,
+    C,
     D,
     P,
 )
@@ -36,6 +37,7 @@ class Step(t.NamedTuple):
 
 PIPELINE = {f"{P}.pipeline_parallel_size": 2, f"{P}.tensor_parallel_size": 4}
 PREFILL_CONTEXT = {f"{P}.prefill_context_parallel_size": 2, f"{P}.tensor_parallel_size": 4}
+DECODE_CONTEXT = f"{C}.decode_context_parallel_size"
 KEY_OF_GRAPHS = {f"{D}.args.compilation-config": {"cudagraph_mod": "FULL"}}
 EPLB = {f"{D}.args.additional-config.eplb_config": {"dynamic_eplb": True}}
 SSD = {
@@ -44,7 +46,22 @@ SSD = {
     f"{MASTER}.enable_offload": True,
 }
 
+EPLB_OF_VLLM = {f"{C}.args.enable-eplb": True, f"{C}.env.VLLM_USE_V2_MODEL_RUNNER": 1}
+ALONE = {"inference_kv_transfer": "none", f"{C}.args.additional-config": {"recompute_scheduler_enable": True}}
+FLASHCOMM = {f"{D}.env.VLLM_ASCEND_ENABLE_FLASHCOMM1": 1}
+KV_NZ = {f"{P}.args.additional-config": {"enable_kv_nz": True}}
+
 STEPS = (
+    Step("DCP-HEADS", "pooled", {DECODE_CONTEXT: 2, "inference_model.path": "/m/Qwen3-8B"}, "", "0.12.0rc1", "error"),
+    Step("DCP-SPARSE", "pooled", {DECODE_CONTEXT: 2, "inference_model.path": "/m/GLM-5"}, "", "0.23.0rc1", "error"),
+    Step("PCP-RELEASE", "p2p", PREFILL_CONTEXT, "", "0.22.1rc1", "error"),
+    Step("PCP-RELEASE", "p2p", {**PREFILL_CONTEXT, f"{P}.data_parallel_size": 1}, "", "0.25.1rc1", "error"),
+    Step("VLLM-EPLB", "pooled", EPLB_OF_VLLM, "error", "0.27.1rc1", ""),
+    Step("RECOMPUTE-COLOCATED", "pooled", ALONE, "", "0.18.0rc1", "error"),
+    Step("LAUNCH-BLOCKING", "pooled", {f"{C}.env.ASCEND_LAUNCH_BLOCKING": 1}, "error", "0.29.0rc1", ""),
+    Step("FLASHCOMM", "p2p", FLASHCOMM, "", "0.12.0rc1", "error"),
+    Step("FLASHCOMM", "p2p", FLASHCOMM, "error", "0.27.1rc1", ""),
+    Step("KV-NZ", "p2p", KV_NZ, "", "0.13.0rc1", "error"),
     Step("BLOCK-SIZE", "p2p", {f"{D}.args.block-size": 64}, "error", "0.20.2rc1", "warning"),
     Step("RECOMPUTE-RELEASE", "p2p", {}, "error", "0.11.0rc0", ""),
     Step("JSON-KEY", "p2p", KEY_OF_GRAPHS, "warning", "0.18.0rc1", "error"),
