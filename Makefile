@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers releases bench mutation near renew env clean
+.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers judge releases bench mutation near renew env clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -26,7 +26,7 @@ demo-remove: ## stop and remove the demos
 	@bash .ci/playbook.sh remove inventories/local $(ARGS)
 	@bash .ci/playbook.sh remove inventories/local_pool $(ARGS)
 
-test: ## all targets from lint to parsers; PARTS="lint units" selects, SKIP=molecule excludes, JOBS=1 runs one at a time
+test: ## all targets from lint to judge; PARTS="lint units" selects, SKIP=molecule excludes, JOBS=1 runs one at a time
 	@$(PYTHON) .ci/test.py $(PARTS)
 
 test-long: ## the same without omissions, for a release (hours): all steps of all scenarios, all releases, all Pythons
@@ -76,6 +76,9 @@ parsers: ## pass the commands of the first-class releases to the parsers of thes
 
 test-parsers: ## the same for every release (long)
 	@bash .ci/parts/script.sh parsers --releases all $(ARGS)
+
+judge: ## pass the engines' commands of accepted plans to the configuration code of their releases
+	@bash .ci/parts/script.sh judge $(ARGS)
 
 near: ## print the unit tests that are nearest to a file: FILE=plugins/plugin_utils/plan/ports.py
 	@$(PYTHON) tests/mutation/near_tests.py $(FILE)

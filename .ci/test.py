@@ -44,6 +44,7 @@ ORDER = (
     "e2e-",
     "lint",
     "parsers",
+    "judge",
     "build",
     "docs",
     "conformance",
@@ -72,7 +73,7 @@ LONG_ONLY = {
     "molecule-tuned",
 }
 LONG = bool(os.environ.get("LONG"))
-SCRIPTS = {"conformance", "e2e", "integration", "parsers"}  # in tests/; the others are programs of .ci/parts/
+SCRIPTS = {"conformance", "e2e", "integration", "judge", "parsers"}  # in tests/; the others are programs of .ci/parts/
 
 
 def command(part):

@@ -30,6 +30,9 @@ case $name in
         RUNLEVEL=1 .ci/apt etcd-server libibverbs1 libnuma1 librdmacm1 # mooncake_master is linked against the libraries
         [ -z "${LONG:-}" ] || set -- --releases all "$@"
         ;;
+    judge)
+        [ -z "${LONG:-}" ] || set -- --releases all --plans 0 --random 100 "$@"
+        ;;
 esac
 # Environments of the local deployments are in this checkout, unless the path of their sockets would be too long.
 if [ ${#ROOT} -le 50 ]; then export INFERENCE_E2E_ROOT=${INFERENCE_E2E_ROOT:-$ROOT/.cache/e2e}; fi
@@ -37,5 +40,6 @@ if [ ${#ROOT} -le 50 ]; then export INFERENCE_E2E_ROOT=${INFERENCE_E2E_ROOT:-$RO
 use programs
 with_collections
 PYTHONPATH=$(environment tree)
+[ "$name" != judge ] || PYTHONPATH=$PYTHONPATH:$ROOT/tests/parsers # whose releases it judges by
 export PYTHONPATH
 exec "${program[@]}" "$@"

