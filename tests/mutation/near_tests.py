@@ -22,16 +22,10 @@ PREFIX = "ansible_collections.ascend.inference."
 LEFT_OUT = ("simulator", "rehearsal", "docs", "releases", "test_house_rules.py", "test_clone.py", "test_roles.py")
 FARTHEST = 9  # imports between a test and the file
 NEAR = 6  # test files that are tried first
-# Digests of many results, which most changes below a folder change; by the folder, without those below another one.
+# Records of many results, which most changes below a folder change; by the folder, without those below another one.
 WHOLE = {
-    "/plan/": (
-        "tests/unit/inventories/test_layouts.py",
-        "tests/unit/inventories/test_plans.py",
-        "tests/unit/inventories/test_neighbours.py",
-    ),
-    "/description/": ("tests/unit/inventories/test_neighbours.py",),
-    "/lifecycle/": ("tests/unit/inventories/test_neighbours.py",),
-    "/rules/": ("tests/unit/plugins/plugin_utils/rules/test_whole_findings.py",),
+    "/plan/": ("tests/unit/inventories/test_plans.py",),
+    "/rules/": ("tests/unit/plugins/plugin_utils/rules/test_exact_findings.py",),
     "/verify/": ("tests/unit/plugins/module_utils/test_replayed_evidence.py",),
 }
 
