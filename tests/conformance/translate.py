@@ -28,7 +28,6 @@ CONNECTORS = {
     "RecomputeCPUOffloadConnector": "recompute_cpu_offload",
     "SimpleCPUOffloadConnector": "simple_cpu_offload",
     "OffloadingConnector": "offloading",
-    "LMCacheAscendConnector": "lmcache",
     "UCMConnector": "ucm",
 }
 FLAVOURS = {

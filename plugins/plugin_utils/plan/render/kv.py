@@ -33,7 +33,6 @@ ASCEND_NAMES = {
     "recompute_cpu_offload": "RecomputeCPUOffloadConnector",
     "simple_cpu_offload": "SimpleCPUOffloadConnector",
     "offloading": "OffloadingConnector",
-    "lmcache": "LMCacheAscendConnector",
     "ucm": "UCMConnector",
 }
 # Other classes of upstream with the same work: vLLM's own, and names of other releases
@@ -41,8 +40,6 @@ ALSO = {
     "MooncakeConnector": "mooncake",
     "MooncakeConnectorStoreV1": "store",
     "MooncakeStoreConnector": "store",
-    "LMCacheConnectorV1": "lmcache",
-    "LMCacheConnector": "lmcache",
 }
 WORDS = {name.lower(): word for name, word in (*ALSO.items(), *((name, word) for word, name in ASCEND_NAMES.items()))}
 # Engines of all pools both read and write the shared cache (vllm-ascend ucm_deployment.md)

@@ -82,6 +82,11 @@ def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
             yield f"inference_pools.{name}.kv_transfer", own, own.split("+")
 
 
+DROPPED = (
+    "LMCache is not deployed: vLLM-Ascend no longer develops its connector, and its server is not started here; store shares KV cache between instances"
+)
+
+
 @RULES.rule(
     "TRANSFER-UNKNOWN",
     f"Use one of {', '.join(kv.ASCEND_NAMES)}, none, or one of them and store joined with +.",
@@ -98,7 +103,8 @@ def transfer_unknown(case: Case) -> t.Iterator[Finding]:
                 several = re.findall(r"\w+", part)
                 joined = several[1:] and set(TRANSFERS).issuperset(several)
                 meant = f"Write {'+'.join(several)}. " if joined else nearest(part, TRANSFERS, {part: kv.word_of(part)})
-                yield Finding.at(path, transfer, f"unknown KV transfer type '{part}'", meant)
+                problem = DROPPED if part.lower().startswith("lmcache") else f"unknown KV transfer type '{part}'"
+                yield Finding.at(path, transfer, problem, meant)
 
 
 @RULES.rule("TRANSFER-TWO", "Keep one of them.", "vLLM: one connector answers do_remote_prefill")

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 import typing as t
 
 from ...description.findings import Finding
@@ -20,14 +19,13 @@ RULES = Rules()
 # Connectors that share KV cache between engines, and those that store it only for their own engine. All others,
 # including those newer than this list, transfer it from engine to engine.
 STORES = {
-    *(kv.ASCEND_NAMES[name] for name in ("store", "lmcache", "ucm")),
+    *(kv.ASCEND_NAMES[name] for name in ("store", "ucm")),
     *(engine.connectors["store"] for engine in ENGINES if "store" in engine.connectors),
     "MooncakeConnectorStoreV1",
 }
-# Settings of LMCache that connect it with other engines: its file, of which nothing is known here, or one of these in variables or options
-FAR = re.compile(r"config_file|remote|p2p|pd|nixl|controller|transfer", re.IGNORECASE)
 OWN_ENGINE = {kv.ASCEND_NAMES[name] for name in ("offloading", "simple_cpu_offload", "recompute_cpu_offload")} | {
-    "PreemptOffloadConnector"
+    "PreemptOffloadConnector",
+    "LMCacheAscendConnector",  # its server, through which engines would share, is not started here
 }
 
 
@@ -37,11 +35,8 @@ def names(view: t.Any) -> set[str]:
 
 
 def stores(view: t.Any) -> set[str]:
-    """Connectors of an engine that share KV cache with other engines. LMCache does so with a remote part only."""
-    settings = [*(name for name in view.env if name.startswith("LMCACHE_"))]
-    settings += [key for connector in view.connectors for key in extra_of(connector) if str(key).startswith("lmcache.")]
-    shared = any(FAR.search(key) for key in settings)
-    return (names(view) & STORES) - (set() if shared else {kv.ASCEND_NAMES["lmcache"]})
+    """Connectors of an engine that share KV cache with other engines."""
+    return names(view) & STORES
 
 
 def known(case: Case, view: t.Any) -> set[str]:
@@ -109,13 +104,7 @@ def carries(case: Case) -> t.Iterator[Finding]:
     for prefill, decode, sent, taken in _sides(case):
         if not sent and not taken and not stores(prefill) & stores(decode):
             text = f"{shown(names(prefill) | names(decode))} stores the KV cache only for its own engine"
-            local = kv.ASCEND_NAMES["lmcache"] in names(prefill) & names(decode)
-            fix = (
-                "Set LMCACHE_CONFIG_FILE or LMCACHE_REMOTE_URL in inference_env, if LMCache has a remote part."
-                if local
-                else ""
-            )
-            yield Finding.at(where(case, decode), written(case, where(case, decode), decode), text, fix)
+            yield Finding.at(where(case, decode), written(case, where(case, decode), decode), text)
 
 
 def _sides(case: Case) -> t.Iterator[tuple[t.Any, t.Any, set[str], set[str]]]:

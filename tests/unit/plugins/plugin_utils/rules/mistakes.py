@@ -237,7 +237,7 @@ MISTAKES: tuple[Mistake, ...] = (
         {"inference_kubernetes.shared_memory": "64g"},
         "ModelServing/demo.spec.template.roles[0].entryTemplate.spec.volumes[1].emptyDir.sizeLimit",
     ),
-    M("TRANSFER-CARRIES", "p2p", {"inference_kv_transfer": "lmcache"}),
+    M("TRANSFER-UNKNOWN", "p2p", {"inference_kv_transfer": "lmcache"}),
     M("TEMPLATE-DIFFERS", "p2p", {f"{D}.args.chat-template": "/models/b.jinja"}),
     M("TEMPLATE-KWARGS", "p2p", {f"{P}.args.default-chat-template-kwargs": {"enable_thinking": False}}),
     M("TRANSFER-CARRIES", "p2p", {"inference_kv_transfer": "simple_cpu_offload"}),

@@ -249,17 +249,10 @@ def test_a_role_that_the_user_s_own_configuration_lacks_is_named():
     assert found["fix"].startswith("Set kv_role to kv_consumer. ") and "Remove" not in found["fix"]
 
 
-def test_lmcache_with_a_remote_part_is_shared():
-    for more in (
-        {"inference_env.LMCACHE_REMOTE_URL": "redis://10.1.0.9:6379"},
-        {"inference_env.LMCACHE_CONFIG_FILE": "/models/lmcache.yaml"},
-    ):
-        assert "TRANSFER-CARRIES" not in {
-            item["id"] for item in judged("p2p", {"inference_kv_transfer": "lmcache", **more})
-        }
-    found = judged("p2p", {"inference_kv_transfer": "lmcache", "inference_env.LMCACHE_CHUNK_SIZE": 256})
-    (own,) = [item for item in found if item["id"] == "TRANSFER-CARRIES"]
-    assert own["value"] == "lmcache" and own["fix"].startswith("Set LMCACHE_CONFIG_FILE or LMCACHE_REMOTE_URL")
+@pytest.mark.parametrize("name", ["lmcache", "LMCacheConnectorV1"])
+def test_lmcache_is_not_deployed(name):
+    (found,) = judged("p2p", {"inference_kv_transfer": name})
+    assert found["id"] == "TRANSFER-UNKNOWN" and found["problem"].startswith("LMCache is not deployed")
 
 
 def test_ranks_on_several_hosts_in_a_release_without_them_are_one_finding():
