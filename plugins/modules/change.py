@@ -58,7 +58,7 @@ EXAMPLES = r"""
 - name: Play a step
   ascend.inference.change:
     part: play
-    number: "{{ service_number }}"
+    number: "{{ __service_number }}"
 """
 
 RETURN = r"""

@@ -43,6 +43,7 @@ TESTS = {
         "cores/test_hostile.py::test_a_bad_answer_costs_that_host_only",
         "unit/test_values_of_hosts.py::test_hosts_name_no_place_of_the_controller",
         "unit/test_values_of_hosts.py::test_what_a_host_answers_becomes_facts_of_no_other_host",
+        "integration/test_upgrade.py::test_one_host_neither_imposes_a_plan_nor_prevents_a_rollback",
     ],
     "A user of a host": [
         "unit/plugins/modules/test_service_files.py::test_modes_owners_and_results_are_those_that_are_documented"
