@@ -102,7 +102,7 @@ def systemd(case: Observed) -> t.Iterator[Finding]:
 
     A service that is taken over can do more there than the guide says. An unknown type is ignored too: a service that cannot be started seems to start.
     """
-    if case.plan["runtime"] != "systemd":
+    if "target" not in case.plan["runtime_settings"]:  # of systemd, which has the units
         return
     for host, facts in case.gathered("host"):
         found = (facts.get("system") or {}).get("systemd_version") or 0
