@@ -13,8 +13,11 @@ import typing as t
 
 
 def of_inventory(value: t.Any, facts: t.Any, name: str) -> t.Any:
-    """The value of the variable ``name`` of a host with these facts. Raises ``ValueError`` if it is what the host has answered."""
-    if value and name in (facts or {}) and facts[name] == value:
+    """The value of the variable ``name`` of a host with these facts. Raises ``ValueError`` if the host has answered a fact of this name.
+
+    Whatever its value: of two facts ``name`` and ``ansible_name`` one becomes the variable and the other one is seen here.
+    """
+    if value and name in (facts or {}):
         raise ValueError(
             f"{name} names something on the controller, and this value is no value of the inventory: the host answered a fact of this name. Root "
             "of a host could read or write files of the controller with it. Fix: look at what runs as Python on the host and for facts of its own; "

@@ -37,7 +37,6 @@ CASES = {
     "deploy/changed_one_after_the_other": ["changed", "proven", "in", "back", *ENGINES, *ROUTERS],
     "deploy/another_instance_gives_its_ports": ["out", "drained", "changed"],
     "deploy/changed_with_removals": ["back", "in", "drained", "changed"],
-    "restart/one_engine_and_one_router": [*ENGINES, *ROUTERS, "proven", "in", "back"],
     "upgrade/upgrade_by_halves": [*HALF, "in", "proven", "moved", *HALF, "back"],
 }
 
