@@ -19,6 +19,7 @@ from ..plugin_utils.description.inventory import GROUP, common_value, members
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.description.misspelt import without_prefix
 from ..plugin_utils.description.outputs import refusals
+from ..plugin_utils.description.run_values import wrong_values
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.description.variables import PREFIX
 from ..plugin_utils.hosts.plan_memory import plan_memory
@@ -76,7 +77,12 @@ class ActionModule(ActionBase):
         hostvars = Remembered(task_vars["hostvars"])
         with garbage_collection_suspended():
             try:
-                lost = refusals(options["playbook"], hostvars[task_vars["inventory_hostname"]])
+                own = hostvars[task_vars["inventory_hostname"]]
+                lost = refusals(options["playbook"], own)
+                if options["deployed"] is None:
+                    hosts = members(task_vars["groups"], str(own[GROUP]) if GROUP in own else "")
+                    each = [own, *(hostvars[name] for name in hosts)]
+                    lost += dict.fromkeys(text for variables in each for text in wrong_values(variables))
                 if lost:
                     raise ValueError("\n".join(lost))
                 answers = {host: str(text) for host, text in (options["deployed"] or {}).items()}

@@ -254,3 +254,22 @@ def test_what_a_newer_release_refuses_is_shown_with_the_table_only(act):
     act.shown.clear()
     act(quiet=True)
     assert act.shown == []
+
+
+@pytest.mark.parametrize("place", ["localhost", "h2"])
+@pytest.mark.parametrize("optional", [False, True])
+def test_a_run_variable_of_another_type_ends_the_run_before_it_plans(act, optional, place):
+    act.hostvars[place]["inference_logs_minutes"] = "30m"
+    result = act(optional=optional, playbook="logs")
+    assert result["failed"] and result["msg"].startswith("inference_logs_minutes: '30m' is no number of minutes.")
+    assert act.records == []
+
+
+def test_a_run_variable_is_judged_on_hosts_of_the_deployment_only_and_once(act):
+    act.hostvars["localhost"]["inference_group"] = "prefill"
+    act.hostvars["spare"]["inference_status_fail"] = "ture"
+    assert "failed" not in act()
+    for name in ("localhost", "h2", "h10"):
+        act.hostvars[name]["inference_status_fail"] = "ture"
+    assert act()["msg"].count("ture") == 1
+    assert "failed" not in act(deployed={})
