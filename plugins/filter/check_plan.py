@@ -10,13 +10,14 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.description.values import listed
 from ..plugin_utils.hosts.check_plan import check_plan
 from ..plugin_utils.hosts.readable import judged
 
 
 def check_plan_filter(plan: t.Any, facts: t.Any, ignore: t.Any = (), options: t.Any = None) -> list[dict[str, str]]:
     """Findings for the hosts of a plan."""
-    planned, accepted, chosen = plain(plan), plain(list(ignore)), plain(options or {})
+    planned, accepted, chosen = plain(plan), listed(ignore), plain(options or {})
     try:
         return judged(lambda known: check_plan(planned, known, accepted, chosen), plain(facts))
     except ValueError as error:

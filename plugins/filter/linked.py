@@ -9,13 +9,14 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ..plugin_utils.description.values import listed
 from ..plugin_utils.plan import linked as services
 
 
 def linked(plan: t.Any, names: t.Any = ()) -> list[str]:
     """Adapter: a plan on the left."""
     try:
-        return services.linked(plan, [str(name) for name in ([names] if isinstance(names, str) else names)])
+        return services.linked(plan, listed(names))
     except ValueError as error:
         raise AnsibleFilterError(f"linked: {error}") from error
 

@@ -31,7 +31,7 @@ class Inventory(t.NamedTuple):
     hostvars: t.Any
     groups: Record
     model_facts: str = ""
-    ignored: t.Collection[str] = ()
+    ignored: t.Collection[str] | str = ()
 
 
 def advise_report(plan: Record, measured: Record, settings: t.Any, inventory: Inventory) -> dict[str, t.Any]:

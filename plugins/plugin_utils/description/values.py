@@ -35,6 +35,12 @@ def number(text: str) -> float | None:
         return None
 
 
+def listed(raw: t.Any) -> list[str]:
+    """Names that a run variable lists: a list, or a text such as one of ``-e name=A,B``."""
+    each = raw.split(",") if isinstance(raw, str) else raw or []
+    return [name for name in (str(item).strip() for item in each) if name]
+
+
 def size(raw: t.Any) -> int | None:
     """A size in bytes, as Mooncake reads it: 1073741824, '30GB', '512mb'."""
     found = SIZE.fullmatch(str(raw).strip().lower())

@@ -67,7 +67,7 @@ RUN_VARIABLES = {
     "bundle_url": "Per host, group or deployment: address at which an HTTP server of the rack has the folder of the bundle. Hosts fetch their files "
     "there, and the controller sends none. Default: the controller sends them.",
     "check_html": "File for the findings of the host check, as one HTML page.",
-    "check_ignore": "Ids of host checks whose findings are accepted.",
+    "check_ignore": "Ids of host checks whose findings are accepted, as a list or as A,B.",
     "check_packages": "Whether the playbook check asks the package indexes for the Python packages; the playbook prepare always does.",
     "check_json": "File for the findings of the host check and the gathered facts, as JSON.",
     "compare_folder": "Folder on the controller for the reports and outputs of the playbook compare. Default: the current folder.",
@@ -102,7 +102,7 @@ RUN_VARIABLES = {
     "plan_show": "What the playbook plan prints: table, commands, json, memory, rules, advice or diff.",
     "remove_caches": "Remove environments and caches as well.",
     "remove_models": "Remove a model that the collection installed as well.",
-    "services": "Names of the services that the playbook restart restarts. Default: all.",
+    "services": "Names of the services that the playbook restart restarts, as a list or as A,B. Default: all.",
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
     "upgrade_mode": "How the playbooks upgrade and rollback change the services: rolling, set or all. Default: the gentlest one that is "

@@ -9,6 +9,7 @@ import json
 import typing as t
 
 from ..description.findings import Finding, PlanError
+from ..description.values import listed
 from ..plan.rules.base import judge
 from .model_memory import RULES, memory_lines
 from .observed import Observed, Record
@@ -16,7 +17,7 @@ from .observed import Observed, Record
 VARIABLE = "inference_model_facts"
 
 
-def plan_memory(plan: Record, path: str, ignored: t.Collection[str] = ()) -> list[str]:
+def plan_memory(plan: Record, path: str, ignored: t.Collection[str] | str = ()) -> list[str]:
     """The memory table of each pool as lines. ``path``: the file that ``check`` wrote (inference_check_json).
 
     ``ignored`` are ids of accepted checks. Raises ``PlanError`` if an engine cannot start, or if the file has not the facts that
@@ -26,7 +27,7 @@ def plan_memory(plan: Record, path: str, ignored: t.Collection[str] = ()) -> lis
     lines = memory_lines(case)
     if not lines:
         raise PlanError([_unusable(path, _missing(case))])
-    findings = [finding for finding in judge(case, RULES, ignored) if finding.severity == "error"]
+    findings = [finding for finding in judge(case, RULES, listed(ignored)) if finding.severity == "error"]
     if findings:
         raise PlanError(findings)
     return ["", *lines]

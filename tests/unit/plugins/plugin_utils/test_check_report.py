@@ -25,6 +25,12 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_c
 RUN = {"date": "2026-11-21 23:00 UTC", "command": "ascend.inference.check"}
 
 
+@pytest.mark.parametrize("ignore", ["NO-SUCH,NONE", "NO-SUCH, NONE", ["NO-SUCH", "NONE"]])
+def test_ids_to_ignore_are_a_list_or_a_text_with_commas(ignore):
+    found = [item["value"] for item in check_plan_filter(plan(), facts(), ignore) if item["id"] == "CHECK-IGNORE"]
+    assert found == ["NO-SUCH", "NONE"]
+
+
 def page_of(data, ignored=(), options=None):
     found = check_plan(plan(), data, ignored, options)
     return check_report(plan(), data, found, options, RUN), found

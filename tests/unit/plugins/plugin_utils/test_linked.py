@@ -11,6 +11,7 @@ import re
 
 import jinja2
 import pytest
+from ansible_collections.ascend.inference.plugins.filter.linked import linked as linked_filter
 from ansible_collections.ascend.inference.plugins.module_utils.status import services
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import status_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.linked import linked
@@ -241,3 +242,8 @@ def test_the_plan_of_the_status_names_the_record():
     plan = {"services": [service], "software": {"engine": {}}}
     shared = {key: "" for key in ("deployment", "directory", "runtime", "runtime_settings", "digest")}
     assert status_plan({**shared, **plan}, service["host"])["services"][0]["links"] == service["link_watch"]["record"]
+
+
+@pytest.mark.parametrize("names", ["decode-0,router", "decode-0, router", ["decode-0", "router"]])
+def test_names_of_services_are_a_list_or_a_text_with_commas(names):
+    assert linked_filter(plan("mooncake"), names) == ["decode-0", "router"]

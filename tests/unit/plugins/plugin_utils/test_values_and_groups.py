@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.groups import extended, misspelt, similar
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.values import (
+    listed,
     natural,
     number,
     read_json,
@@ -68,6 +69,22 @@ def test_whole_numbers_as_vllm_reads_them(text, found):
 )
 def test_sizes_as_mooncake_reads_them(text, found):
     assert size(text) == found
+
+
+@pytest.mark.parametrize(
+    "raw, found",
+    [
+        ("CLOCK", ["CLOCK"]),
+        ("CLOCK, CANN-VERSION,", ["CLOCK", "CANN-VERSION"]),
+        (["CLOCK", 7], ["CLOCK", "7"]),
+        (("CLOCK",), ["CLOCK"]),
+        ("", []),
+        (None, []),
+        ([], []),
+    ],
+)
+def test_names_as_a_list_or_with_commas(raw, found):
+    assert listed(raw) == found
 
 
 def test_numbers_and_json():
