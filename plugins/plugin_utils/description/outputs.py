@@ -1,10 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files on the controller that playbooks write at their end. They are judged before a playbook begins, so that its result is not lost."""
+"""Files on the controller that playbooks write at their end, or read. They are judged before a playbook begins, so that its result is not lost."""
 
 from __future__ import annotations
 
+import json
 import os
 import typing as t
 
@@ -30,6 +31,8 @@ WRITTEN = {
     "verify": (*PLAN, *VERIFY),
 }
 
+REPORT = "inference_advise_report"
+
 
 def unwritable(path: str) -> tuple[str, str]:
     """(what is wrong, fix) of a file that will be written; both empty if it can be."""
@@ -45,9 +48,25 @@ def closed(folder: str) -> tuple[str, str]:
     return "", ""
 
 
+def unreadable(path: str) -> str:
+    """What is wrong with a report of the playbook bench; empty if it is one object of JSON."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return "" if isinstance(json.load(stream), dict) else f"{path} is no report"
+    except OSError as error:
+        return f"{path} cannot be read on the controller: {error.strerror or error}"
+    except ValueError:
+        return f"{path} is not JSON"
+
+
 def refusals(playbook: str, variables: t.Mapping[str, t.Any]) -> list[str]:
-    """Why files that a playbook writes cannot be written, one text for each. A relative path is one of the current folder."""
+    """Why files that a playbook writes or reads cannot be, one text for each. A relative path is one of the current folder."""
     found = []
+    if playbook == "advise" and REPORT in variables:
+        problem = unreadable(os.path.realpath(os.path.expanduser(str(variables[REPORT]))))
+        if problem:
+            fix = "name the file that the playbook bench wrote with inference_bench_json, or remove the variable: metrics are read then."
+            found.append(f"{REPORT}: {problem}. Nothing was changed. Fix: {fix}")
     for name in (f"inference_{name}" for name in WRITTEN.get(playbook, ())):
         path = str(variables[name] or "") if name in variables else ""
         problem, fix = unwritable(os.path.realpath(os.path.expanduser(path))) if path else ("", "")

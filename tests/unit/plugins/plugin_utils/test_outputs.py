@@ -55,3 +55,30 @@ def test_each_file_that_a_playbook_writes_is_judged():
 def test_a_playbook_with_files_tells_its_name(playbook):
     first = yaml.safe_load((PLAYBOOKS / f"{playbook}.yml").read_text(encoding="utf-8"))[0]
     assert first["vars"]["__inference_playbook"] == playbook
+
+
+@pytest.mark.parametrize(
+    "content, problem",
+    [
+        (None, "cannot be read on the controller: No such file or directory"),
+        ("{", "is not JSON"),
+        ("[]", "is no report"),
+    ],
+)
+def test_a_report_that_cannot_be_read_is_refused(content, problem, tmp_path):
+    path = tmp_path / "report.json"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    (text,) = refusals("advise", {"inference_advise_report": str(path)})
+    assert text.startswith(f"inference_advise_report: {path} {problem}. Nothing was changed. Fix: name the file")
+    assert refusals("plan", {"inference_advise_report": str(path)}) == []
+
+
+def test_a_report_that_is_no_text_is_refused_and_one_of_json_is_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (text,) = refusals("advise", {"inference_advise_report": str(tmp_path)})
+    assert "Is a directory" in text
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
+    assert "is not JSON" in refusals("advise", {"inference_advise_report": "bytes.json"})[0]
+    (tmp_path / "report.json").write_text("{}", encoding="utf-8")
+    assert refusals("advise", {"inference_advise_report": "report.json"}) == []
