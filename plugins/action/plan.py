@@ -18,7 +18,7 @@ from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.inventory import GROUP, common_value, members
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.description.misspelt import without_prefix
-from ..plugin_utils.description.outputs import refusals
+from ..plugin_utils.description.outputs import refusals, unwritten
 from ..plugin_utils.description.run_values import wrong_values
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.description.variables import PREFIX
@@ -93,6 +93,8 @@ class ActionModule(ActionBase):
                 plan, new = self._plan(task_vars, hostvars, options["deployed"], record)
                 bundle = bundle_of(plan, hostvars) if options["deployed"] is None else {}
                 for text in without_prefix(names_of({}, hostvars)) if options["deployed"] is None else ():
+                    Display().warning(text)
+                for text in unwritten(options["playbook"], own) if plan["runtime_facts"]["in_cluster"] else ():
                     Display().warning(text)
                 if not options["quiet"]:
                     self._show(

@@ -48,6 +48,19 @@ def closed(folder: str) -> tuple[str, str]:
     return "", ""
 
 
+def unwritten(playbook: str, variables: t.Mapping[str, t.Any]) -> list[str]:
+    """A warning for each output of a cluster's manifests that the playbook plan is asked for: it shows the plan only.
+
+    No refusal, because an inventory may set it for the playbook that writes it.
+    """
+    return [
+        f"{name} has no effect on the playbook plan, which writes no manifests. Fix: run ascend.inference.kubernetes with -e inference_plan_only=true, "
+        "which writes them and changes nothing."
+        for name in ("inference_manifests_file", "inference_manifests_dir")
+        if playbook == "plan" and name in variables
+    ]
+
+
 def unreadable(path: str) -> str:
     """What is wrong with a report of the playbook bench; empty if it is one object of JSON."""
     try:

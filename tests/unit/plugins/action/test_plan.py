@@ -273,3 +273,16 @@ def test_a_run_variable_is_judged_on_hosts_of_the_deployment_only_and_once(act):
         act.hostvars[name]["inference_status_fail"] = "ture"
     assert act()["msg"].count("ture") == 1
     assert "failed" not in act(deployed={})
+
+
+@pytest.mark.parametrize("name", ["inference_manifests_file", "inference_manifests_dir"])
+def test_the_playbook_plan_says_that_it_writes_no_manifests(act, name):
+    act.hostvars["localhost"][name] = "m.yml"
+    act(playbook="plan")
+    assert act.warned == []
+    act.plan = CLUSTER
+    act(playbook="kubernetes")
+    assert act.warned == []
+    act(playbook="plan")
+    (text,) = act.warned
+    assert text.startswith(f"{name} has no effect on the playbook plan") and "-e inference_plan_only=true" in text
