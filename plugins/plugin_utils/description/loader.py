@@ -12,6 +12,7 @@ import typing as t
 from .findings import Finding, nearest
 from .meaning import key_meant, without_blank
 from .texts import as_extra_variable, controls_within, problem_of
+from .values import listed
 
 # The functions below return dataclass fields; pylint does not recognise that.
 # pylint: disable=invalid-field-call
@@ -46,6 +47,11 @@ def firsts() -> t.Any:
 def typed(kind: str, default: t.Any = "") -> t.Any:
     """A field whose text, or each of whose texts if it is a list, matches a kind of ``texts.KINDS``."""
     return dataclasses.field(default=default, metadata={"kind": kind})
+
+
+def commas() -> t.Any:
+    """A field with a list, which may also be a text with commas, as ``-e name=A,B`` gives it."""
+    return dataclasses.field(default=(), metadata={"commas": True})
 
 
 def mapping() -> t.Any:
@@ -193,6 +199,8 @@ class Reader:
     def _items(self, kind: t.Any, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> tuple[t.Any, ...]:
         """A list; a single value is a list of one. One invalid item makes the whole list invalid."""
         before = len(self.findings)
+        if field.metadata.get("commas") and isinstance(raw, str):
+            raw = listed(raw)
         if isinstance(raw, (list, tuple)):
             items = tuple(self.value(kind, item, f"{path}[{place}]", field) for place, item in enumerate(raw))
         else:

@@ -21,7 +21,7 @@ from .fabric import Fabric
 from .findings import Finding, nearest
 from .firewall import Firewall
 from .kubernetes import Kubernetes
-from .loader import Reader, choice, documented, factory, firsts, mapping, number, typed
+from .loader import Reader, choice, commas, documented, factory, firsts, mapping, number, typed
 from .meaning import close, engine_meant, generation_of, runtime_meant
 from .probe import Probe
 from .store_ha import StoreHa
@@ -542,7 +542,7 @@ class Description:
     probe: Probe = documented("A service that watches the deployment by requests.", factory(Probe))
     rules_ignore: tuple[t.Any, ...] = documented(
         "Rules whose findings are accepted: an id, an id with a place (FLAG-UNKNOWN:decode), or {rule: ..., place: ..., reason: ...}.",
-        (),
+        commas(),
     )
 
 
