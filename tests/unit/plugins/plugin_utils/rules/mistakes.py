@@ -1114,6 +1114,44 @@ MISTAKES: tuple[Mistake, ...] = (
     M("K8S-ENGINE", "kubernetes", {"inference_engine": "vllm_cpu", "inference_hardware": "cpu"}, also=ENGINE_FOLLOWS),
     M("K8S-INSTANCES", "kubernetes", {f"{D}.instances": 0}, also=("K8S-MANIFEST", "PLACE-GROUP")),
     M("K8S-ROLE", "kubernetes", {"inference_kubernetes.pods": {"decod": {}}}, "inference_kubernetes.pods.decod"),
+    *(
+        M(
+            "K8S-PEER",
+            "kubernetes",
+            {f"inference_kubernetes.network.{name}": [peer]},
+            f"inference_kubernetes.network.{place}",
+        )
+        for name, peer, place in (
+            ("clients", "10.0.0.0/8", "clients[0]"),
+            ("clients", {"ipBlock": {"cidr": "10.0.0.0"}}, "clients[0].ipBlock.cidr"),
+            ("clients", {"ipBlock": {"cidr": "10.0.0.0/33"}}, "clients[0].ipBlock.cidr"),
+            ("clients", {"ipBlock": {"cidr": "10.0.0.0/255.0.0.0"}}, "clients[0].ipBlock.cidr"),
+            ("clients", {"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1"]}}, "clients[0].ipBlock.except[0]"),
+            ("clients", {"podSelector": {"app": "web"}}, "clients[0].podSelector.app"),
+            ("clients", {"podSelector": {}, "ipBlock": {"cidr": "10.0.0.0/8"}}, "clients[0]"),
+            ("observers", {"namespace": "monitoring"}, "observers[0].namespace"),
+            ("observers", {}, "observers[0]"),
+        )
+    ),
+    *(
+        W(
+            "K8S-ROUTER-UNUSED",
+            "kubernetes",
+            {
+                f"inference_kubernetes.router.{name}": value,
+                "inference_kubernetes.router.mode": mode,
+                f"{P}.ports": {},
+            },
+        )
+        for mode, name, value in (
+            ("deployment", "timeout", "300s"),
+            ("deployment", "retries", 1),
+            ("deployment", "url", "http://models.example"),
+            ("kthena_router", "replicas", 3),
+            ("kthena_router", "service_type", "LoadBalancer"),
+            ("none", "replicas", 3),
+        )
+    ),
     M(
         "K8S-WORKLOAD",
         "kubernetes",
