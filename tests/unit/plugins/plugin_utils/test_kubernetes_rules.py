@@ -21,6 +21,8 @@ WIDE = {"kubernetes__workload": "native", "pools__decode__data_parallel_size": 3
         ({"deployment": "1demo"}, "K8S-MANIFEST", "Service/1demo-router.metadata.name"),
         ({"deployment": "d" * 55}, "K8S-MANIFEST", "metadata.name"),
         ({"kubernetes__limits": {"memory": "20Gib"}}, "K8S-MANIFEST", "limits[memory]"),
+        ({"kubernetes__shared_memory": "64"}, "K8S-MANIFEST", "emptyDir.sizeLimit"),
+        ({"kubernetes__router": {"limits": {"memory": "64"}}}, "K8S-MANIFEST", "limits[memory]"),
         ({"kubernetes__requests": {"cpu": "9"}}, "K8S-MANIFEST", "requests[cpu]"),
         (
             {"kubernetes__recovery_policy": "ServingGroupRecreate", "kubernetes__rollout": "RoleRollingUpdate"},

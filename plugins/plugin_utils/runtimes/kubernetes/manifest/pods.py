@@ -16,6 +16,7 @@ from .....module_utils.kubernetes.quantity import is_quantity, quantity
 from ....description.findings import Finding
 from .walk import FIELDS, SILENT, mapping, mappings, violation, walk
 
+LEAST_MEMORY = 2**20  # bytes, below which no program starts
 WITH_MODE = ("configMap", "secret", "downwardAPI", "projected")
 NATIVE = ("cpu", "memory", "ephemeral-storage")
 # Of devices and huge pages: IsQualifiedName, and IsExtendedResourceName, which asks for a domain
@@ -53,6 +54,14 @@ def _volume(volume: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     if size is not None and not is_quantity(size):
         fix = "Write a quantity such as 64Gi or 512M."
         yield violation(f"{path}.emptyDir.sizeLimit", "POD-VOLUME", "is not a quantity", fix, size, SILENT)
+    yield from _memory(size, f"{path}.emptyDir.sizeLimit")
+
+
+def _memory(size: t.Any, path: str) -> t.Iterator[Finding]:
+    """A number without a unit counts bytes."""
+    if size is not None and is_quantity(size) and quantity(size) < LEAST_MEMORY:
+        message = f"'{size}' means {float(quantity(size)):g} bytes, less than 1Mi"
+        yield violation(path, "POD-MEMORY", message, "Write a number with a unit, such as 64Gi.", size, SILENT)
 
 
 def _image(image: t.Any, path: str) -> t.Iterator[Finding]:
@@ -85,6 +94,8 @@ def _resources(value: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
         if name not in NATIVE and not RESOURCE.fullmatch(str(name)):
             message, fix = "no resource can have this name", "Write a name such as huawei.com/ascend-1980."
             yield violation(f"{path}[{name}]", "POD-RESOURCE", message, fix, name, SILENT)
+    for kind in ("limits", "requests"):
+        yield from _memory(mapping(value.get(kind)).get("memory"), f"{path}.{kind}[memory]")
     for name in requests:
         asked, most, place = requests[name], limits.get(name), f"{path}.requests[{name}]"
         if not is_quantity(asked) or not is_quantity(limits.get(name, 0)):
