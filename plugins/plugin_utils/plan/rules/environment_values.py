@@ -72,9 +72,13 @@ VALUES: dict[str, tuple[str, str]] = {
     ),
     "VLLM_WORKER_MULTIPROC_METHOD": ("fork|spawn", "fork or spawn"),
     "VLLM_USE_MODELSCOPE": ("(?i:0|1|true|false)", "true or false"),
+    "VLLM_CPU_KVCACHE_SPACE": (r"\d+", "a whole number of GiB without a unit, such as 4"),
+    "VLLM_CPU_NUM_OF_RESERVED_CPU": (r"\d+", "a whole number"),
+    "VLLM_CPU_SGL_KERNEL": SWITCH,
     "MC_TRANSFER_TIMEOUT": COUNT,
     "HCCL_LOGIC_SUPERPOD_ID": (r"\d+", "a number from 0 on"),
 }
+OF_NPUS = ("ASCEND_", "HCCL_", "PYTORCH_NPU_", "TASK_QUEUE_", "VLLM_ASCEND_")  # nothing reads them without NPUs
 # Read as bool(int(...)) or int(...): a word such as "true" ends the engine with a ValueError
 NUMBERS = re.compile(r"VLLM_ASCEND_(ENABLE_\w+|BALANCE_SCHEDULING|FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK)")
 
@@ -89,9 +93,9 @@ def value(case: Case) -> t.Iterator[Finding]:
 
     The engine ends at start, or the setting is silently dropped.
     """
-    for path, name, text in user_variables(case) if case.npu else ():
-        if "$" in text:
-            continue  # ENV-SHELL judges it; a pod fills it in
+    for path, name, text in user_variables(case):
+        if "$" in text or (not case.npu and name.startswith(OF_NPUS)):
+            continue  # ENV-SHELL judges a shell's; a pod fills its own in
         pattern, expected = VALUES.get(name, ("", ""))
         if NUMBERS.fullmatch(name):
             pattern, expected = r"\d+", "a number: 1 for on, 0 for off"

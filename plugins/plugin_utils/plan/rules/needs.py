@@ -105,6 +105,13 @@ NEEDS = (
     ),
     Need(
         "",
+        ("release", "releases"),
+        lambda case: case.context.description.release.startswith(case.context.engine.release_prefix),
+        "the engine is {engine}, which is no vLLM-Ascend",
+        "Set inference_engine_version, the version of its vLLM,",
+    ),
+    Need(
+        "",
         ("kv_hold_timeout",),
         lambda case: case.disaggregated and bool(case.context.p2p),
         "no prefill engine keeps KV blocks for decode",
