@@ -103,7 +103,7 @@ def _launch_plan(
         certain = _certain(variables, inventory, {conflict.path for conflict in conflicts})
         paths = {finding.path for finding in unreadable}
         raise refused([*unreadable, *(finding for finding in certain if finding.path not in paths)])
-    context, services, findings, case = _judged(description, hosts, deployed, empty=empty)
+    context, services, findings, case = _judged(description, hosts, deployed, empty=empty, written=variables)
     findings = as_written(findings, variables, inventory)
     if any(finding.severity == "error" for finding in findings):
         raise refused(findings)
@@ -146,10 +146,12 @@ def _judged(
     deployed: Record | None = None,
     trial: bool = False,
     empty: tuple[str, ...] = (),
+    written: Record | None = None,
 ) -> tuple[Context, tuple[Service, ...], list[Finding], Case | None]:
     """The placed deployment, its services, all findings, and what the rules judged, None if nothing was placed.
 
-    A ``trial`` tries no further releases. ``empty``: the places of variables without a value.
+    A ``trial`` tries no further releases. ``empty``: the places of variables without a value; ``written``: all
+    variables as the user wrote them.
     """
     refusal = None if trial else functools.partial(_refusal, description, hosts, deployed)
     description, hosts = runtime(description.runtime).hosts(description, hosts)
@@ -163,7 +165,7 @@ def _judged(
     if findings and not context.instances:
         return context, (), findings, None
     services = tuple(sorted(_services(context), key=lambda service: (service.start.stage, natural(service.name))))
-    case = Case(context, services, refusal, empty)
+    case = Case(context, services, refusal, empty, written or {})
     judged = judge(case, RULES, description.rules_ignore)
     if not trial and any(finding.id == "RELEASE-UNKNOWN" for finding in findings):
         judged = _of_any_release(judged, description, hosts, deployed)

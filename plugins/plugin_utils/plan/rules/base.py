@@ -12,11 +12,14 @@ from dataclasses import dataclass
 
 from ....module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...description.findings import REASON, Finding
+from ...description.variables import PREFIX, Description, Model, Pools
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..service import Service
 from .accepted import Accepted, accepted
 from .engine_view import EngineView
+
+USUAL = Description(Model(""), Pools())
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Case:
         None  # the first error of this description with another release; empty without one
     )
     empty: tuple[str, ...] = ()  # places of variables that are written without a value
+    written: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)  # the variables as the user wrote them
 
     @functools.cached_property
     def engines(self) -> tuple[tuple[Service, Instance, Process], ...]:
@@ -76,6 +80,17 @@ class Case:
     def named(self, kind: str) -> Service | None:
         """The first service of a kind."""
         return next((service for service in self.services if service.kind == kind), None)
+
+    def sets(self, record: str, name: str) -> bool:
+        """Whether the user asks for something by a variable, or by one of the variable ``record``: also by writing the default.
+
+        An empty value, a zero and auto ask for nothing.
+        """
+        given, usual = ((getattr(item, record) if record else item) for item in (self.context.description, USUAL))
+        words = self.written.get(PREFIX + record, {}) if record else self.written
+        word = words.get(name if record else PREFIX + name) if isinstance(words, t.Mapping) else None
+        value = getattr(given, name)
+        return value != getattr(usual, name) or bool(word and value and value != "auto")
 
     @property
     def npu(self) -> bool:

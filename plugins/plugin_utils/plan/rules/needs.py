@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...description.findings import Finding
 from ...description.values import canonical
-from ...description.variables import PREFIX, Description, Model, Pools
+from ...description.variables import PREFIX
 from .base import Case, Rules
 from .engine_view import DERIVED, KV
 
@@ -38,7 +38,6 @@ OMITTED = {
     "served-model-name",
     "shutdown-timeout",
 }
-USUAL = Description(Model(""), Pools())
 NEEDS = (
     Need(
         "router",
@@ -155,8 +154,7 @@ def unused(case: Case) -> t.Iterator[Finding]:
     description = case.context.description
     words = {"runtime": description.runtime, "engine": description.engine}
     for need in NEEDS:
-        given, usual = ((getattr(item, need.record) if need.record else item) for item in (description, USUAL))
-        names = [name for name in need.names if getattr(given, name) != getattr(usual, name)]
+        names = [name for name in need.names if case.sets(need.record, name)]
         if names and not need.there(case):
             start = f"{PREFIX}{need.record}." if need.record else PREFIX
             listed = ", ".join(names if need.record else [PREFIX + name for name in names])

@@ -30,17 +30,16 @@ def frontend(case: Case) -> t.Iterator[Finding]:
 
     Clients reach the router without TLS and without keys, although the settings look as if they did not.
     """
-    router, usual = case.context.description.router, Router()
-    if router.frontend != "none":
+    if case.context.description.router.frontend != "none":
         return
-    names = [name for name in vars(usual) if name.startswith(("frontend_", "certificate"))]
+    names = [name for name in vars(Router()) if name.startswith(("frontend_", "certificate"))]
     if case.context.balanced:  # it has these, too
         names = [
             name
             for name in names
             if name not in ("frontend_paths", "frontend_answer_timeout", "frontend_client_timeout")
         ]
-    given = [name for name in names if getattr(router, name) != getattr(usual, name)]
+    given = [name for name in names if case.sets("router", name)]
     if "client_keys" in case.context.description.secrets:
         yield Finding.at(
             "inference_secrets.client_keys", "", "client_keys are set without a frontend, which alone asks for them"

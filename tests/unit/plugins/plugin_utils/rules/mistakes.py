@@ -1054,6 +1054,8 @@ MISTAKES: tuple[Mistake, ...] = (
             ("pooled", "inference_kv_hold_timeout", 100),
             ("p2p", "inference_firewall.clients", ["10.0.0.0/8"]),
             ("p2p", "inference_probe.interval", 30),
+            ("p2p", "inference_probe.interval", 60),  # the default
+            ("cpu", "inference_cann_path", "/usr/local/Ascend"),
             ("p2p", "inference_verify.server_name", "models.example"),
         )
     ),
@@ -1066,6 +1068,7 @@ MISTAKES: tuple[Mistake, ...] = (
     W("FRONTEND-UNUSED", "p2p", {**CERTIFIED}),
     W("FRONTEND-UNUSED", "p2p", {"inference_secrets.client_keys": "first-Key+1"}),
     W("FRONTEND-UNUSED", "p2p", {f"{ROUTER}.frontend_port": 9443}),
+    W("FRONTEND-UNUSED", "p2p", {f"{ROUTER}.frontend_port": 8443}),  # the default
     M(
         "FRONTEND-KEYS",
         "p2p",
