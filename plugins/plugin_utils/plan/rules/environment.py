@@ -258,7 +258,7 @@ def rdma(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "ENV-RELEASE",
-    "Use the name that the release reads, or inference_kv_hold_timeout for the time that prefill holds KV cache.",
+    "Remove it.",
     "vllm_ascend/envs.py by tag",
     "warning",
 )
@@ -271,17 +271,18 @@ def of_release(case: Case) -> t.Iterator[Finding]:
     for path, name, value in user_variables(case) if case.npu else ():
         if name in HOLD and name != release.free_timeout_env:
             problem = f"release {release.name} does not read {name}; it reads {release.free_timeout_env or 'no such variable'}"
-            yield Finding.at(path, value, problem)
+            fix = "Set inference_kv_hold_timeout for the time that prefill holds KV cache."
+            yield Finding.at(path, value, problem, fix)
         elif name == "VLLM_USE_V1" and not release.use_v1_env and value == "0":
             yield Finding.at(path, value, f"release {release.name} has only the V1 engine")
         elif release.environment and name in ASCEND_NAMES - {*release.environment, *HOLD}:
             key = REPLACED.get(name, "")
             instead = key if key.partition(".")[0] in release.additional_config else ""
-            fix = f"Set {instead} in args.additional-config instead." if instead else "Remove it."
+            fix = f"Set {instead} in args.additional-config instead." if instead else ""
             yield Finding.at(path, value, f"release {release.name} does not read {name}", fix)
         elif name == "ASCEND_BUFFER_POOL" and not release.buffer_pool_env and value != "0:0":
             problem = f"release {release.name} has no {name}"
-            yield Finding.at(path, value, problem, "Remove it: HCCL_INTRA_ROCE_ENABLE took its place.")
+            yield Finding.at(path, value, problem, "HCCL_INTRA_ROCE_ENABLE took its place.")
         elif name == "ASCEND_BASE_PORT" and not release.ascend_base_port_env:
             problem = f"Mooncake {release.mooncake} of release {release.name} does not read {name}; 0.3.8 and later do"
             yield Finding.at(path, value, problem)

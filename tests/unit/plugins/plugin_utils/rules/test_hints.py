@@ -105,6 +105,13 @@ HINTS = (
     ("p2p", {"inference_runtime": "k8s"}, "VARIABLE-CHOICE", "Did you mean 'kubernetes'? "),
     ("p2p", {"inference_cann_path": "/usr/local/Ascend/nnal"}, "CANN-PATH", "Write /usr/local/Ascend. "),
     ("p2p", {"inference_env.vllm_use_v1": 1}, "ENV-TYPO", "Did you mean 'VLLM_USE_V1'?"),
+    ("p2p", {"inference_env.VLLM_USE_V1": 0}, "ENV-RELEASE", "Remove it."),
+    (
+        "p2p",
+        {f"{P}.env.VLLM_NIXL_ABORT_REQUEST_TIMEOUT": 900},
+        "ENV-RELEASE",
+        "Set inference_kv_hold_timeout for the time that prefill holds KV cache. Remove it.",
+    ),
     ("p2p", {f"{D}.tp:8": None}, "VARIABLE-UNKNOWN", "Write tensor_parallel_size: 8."),
     ("p2p", {D: "tp:8"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as tensor_parallel_size: 8. "),
     ("p2p", {"inference_model": "path:/models/x"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as path: /models/x. "),
