@@ -40,7 +40,7 @@ def problems(case: Case) -> t.Iterator[tuple[EngineView, Problem]]:
                 yield view, problem
 
 
-@RULES.rule("CONFIG-KEY", "Correct or remove the key.", SOURCE)
+@RULES.rule("CONFIG-KEY", "Otherwise remove the key.", SOURCE)
 def key(case: Case) -> t.Iterator[Finding]:
     """--additional-config has a key that the release does not read.
 
@@ -52,7 +52,9 @@ def key(case: Case) -> t.Iterator[Finding]:
             parent, dummy, own = path.rpartition(".")
             severity = _severity(release, parent)
             text = f"release {release.name} reads no {own}{f' in {parent}' if parent else ''}{_when(path)}"
-            yield Finding.at(view.key_path(FLAG, path), value, text, near, severity)
+            past = "Choose such a release if the key is needed." if path in ADDITIONAL_SPANS else ""
+            fix = past or near or "Correct the name if it is misspelt."
+            yield Finding.at(view.key_path(FLAG, path), value, text, fix, severity)
 
 
 def _severity(release: Release, parent: str) -> str:

@@ -112,6 +112,21 @@ HINTS = (
         "ENV-RELEASE",
         "Set inference_kv_hold_timeout for the time that prefill holds KV cache. Remove it.",
     ),
+    *(
+        (
+            "p2p",
+            {f"{D}.args.additional-config": {key: {}}},
+            "CONFIG-KEY",
+            "Choose such a release if the key is needed. Otherwise remove the key.",
+        )
+        for key in ("torchair_graph_config", "ascend_scheduler_config")
+    ),
+    (
+        "p2p",
+        {f"{D}.args.additional-config": {"enable_kv_nzz": True}},
+        "CONFIG-KEY",
+        "Did you mean 'enable_kv_nz'? Otherwise remove the key.",
+    ),
     ("p2p", {f"{D}.tp:8": None}, "VARIABLE-UNKNOWN", "Write tensor_parallel_size: 8."),
     ("p2p", {D: "tp:8"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as tensor_parallel_size: 8. "),
     ("p2p", {"inference_model": "path:/models/x"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as path: /models/x. "),
