@@ -41,6 +41,14 @@ KEYS = {
     "volumes": "mounts",
     "hostname": "address",
 }
+# Variables that others have, or that are keys here, without the prefix
+VARIABLES = {
+    "port": "router.port",
+    "model_name": "model.name",
+    "model_path": "model.path",
+    "npus": "devices",
+    **{name: f"pools.{name}" for name in ("prefill", "decode", "colocated", "encode")},
+}
 
 
 # Other words for the values of variables.

@@ -22,7 +22,7 @@ from .findings import Finding, nearest
 from .firewall import Firewall
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, commas, documented, factory, firsts, mapping, number, typed
-from .meaning import close, engine_meant, generation_of, runtime_meant
+from .meaning import VARIABLES, close, engine_meant, generation_of, runtime_meant
 from .probe import Probe
 from .store_ha import StoreHa
 from .texts import problem_of
@@ -587,7 +587,8 @@ def _of_variables(finding: Finding) -> Finding:
     if finding.id != "VARIABLE-UNKNOWN" or finding.path != f"inference.{name}":
         return finding
     known = [field.name for field in dataclasses.fields(Description) if field.init]
-    alike = close(name, [*known, *HOST_VARIABLES, *RUN_VARIABLES], 3)
+    meant = VARIABLES.get(name)
+    alike = [meant] if meant else close(name, [*known, *HOST_VARIABLES, *RUN_VARIABLES], 3)
     names = ", ".join(PREFIX + item for item in alike or sorted(known))
     fix = f"Did you mean {names}? Correct the name or remove it." if alike else f"Variables of a deployment: {names}."
     why = "An unknown variable would silently have no effect."

@@ -213,6 +213,19 @@ def test_the_interface_of_nodes_is_the_controllers_word():
         ("inference_modle", "Did you mean inference_model"),  # of a deployment
         ("inference_devises", "Did you mean inference_devices"),  # of a host
         ("inference_allow_pauze", "Did you mean inference_allow_pause"),  # of a run
+        *(
+            (f"inference_{name}", f"Did you mean inference_{meant}? ")
+            for name, meant in (
+                ("prefill", "pools.prefill"),
+                ("decode", "pools.decode"),
+                ("colocated", "pools.colocated"),
+                ("encode", "pools.encode"),
+                ("port", "router.port"),
+                ("model_name", "model.name"),
+                ("model_path", "model.path"),
+                ("npus", "devices"),
+            )
+        ),
         ("inference_zzzzzzzzzz", "Variables of a deployment: inference_args, "),
     ],
 )
