@@ -121,6 +121,7 @@ class Reader:
             missing = f": a blank is missing behind the colon of '{raw}'" if text is not raw else ""
             self.add(path, raw, _expected("a mapping", raw) + missing, fix)
             raw = {first: text} if self.other and missing else {}
+        told = set()  # fields that are set under another name
         for key in raw:
             if key not in fields:
                 given, rest = without_blank(key)
@@ -129,6 +130,7 @@ class Reader:
                 if meant in fields and given:
                     problem, hint = f"a blank is missing behind the colon of '{key}'", f"Write {meant}: {rest}."
                 self.add(f"{path}.{key}", None, problem, hint, "VARIABLE-UNKNOWN")
+                told.add(meant)
                 raw = self._correct_misspelling(raw, key, fields)
         hints = t.get_type_hints(cls)
         values = {}
@@ -136,7 +138,7 @@ class Reader:
             if name in raw and raw[name] is not None:
                 values[name] = self.value(hints[name], raw[name], f"{path}.{name}", field)
             elif _required(field):
-                if readable:  # else it is told already that all of the mapping is another value
+                if readable and name not in told:  # else it is told already that the mapping, or the key, is another
                     problem, fix = "this variable is required but not set", f"Set it: {field.metadata.get('doc', '')}"
                     self.add(f"{path}.{name}", None, problem, fix, "VARIABLE-MISSING")
                 values[name] = self.substitute(hints[name])

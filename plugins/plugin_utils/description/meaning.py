@@ -40,6 +40,7 @@ KEYS = {
     "environment": "env",
     "volumes": "mounts",
     "hostname": "address",
+    "model": "path",
 }
 # Variables that others have, or that are keys here, without the prefix
 VARIABLES = {

@@ -185,6 +185,12 @@ def test_a_base_that_a_finding_names_was_tried():
     assert "refuses" not in good["fix"]
 
 
+def test_a_key_of_another_name_is_one_finding():
+    (found,) = judged("p2p", {"inference_model": {"model": "/models/x", "name": "q"}})
+    assert (found["id"], found["path"]) == ("VARIABLE-UNKNOWN", "inference_model.model")
+    assert found["fix"].startswith("Did you mean 'path'? ")
+
+
 @pytest.mark.parametrize(
     ("changes", "ids"),
     [
