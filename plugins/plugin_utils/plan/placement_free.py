@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts of the inventory that are free while a pool has too few devices, and the group with which it fits."""
+"""What makes a pool with too few devices fit: fewer instances on each host, or hosts of the inventory that are free."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import typing as t
 
 from ..description.findings import Finding
 from ..description.values import natural
-from ..description.variables import Description, Host
+from ..description.variables import Description, Host, Pool
 from ..engines.registry import engine
-from .placement import group_of, groups_used, hosts_of, place, sharing
+from .placement import group_of, groups_used, hosts_of, place, sharing, usable
 
 OWN = " tried"  # no group of an inventory has this name
 SHOWN = 8  # hosts that a fix lists
@@ -21,8 +21,30 @@ SHOWN = 8  # hosts that a fix lists
 def with_free_hosts(
     findings: t.Iterable[Finding], description: Description, hosts: t.Mapping[str, Host]
 ) -> list[Finding]:
-    """The findings; one of a pool without enough devices begins its fix with hosts that are free and suffice, placed as a trial."""
-    return [_with_free_hosts(finding, description, hosts) for finding in findings]
+    """The findings; one of a pool without enough devices begins its fix with what suffices, placed as a trial."""
+    return [
+        _fewer_per_host(finding, description, hosts) or _with_free_hosts(finding, description, hosts)
+        for finding in findings
+    ]
+
+
+def _fewer_per_host(finding: Finding, description: Description, hosts: t.Mapping[str, Host]) -> Finding | None:
+    """The finding with an instances_per_host that fits, if the one that is set does not; None if that does not help."""
+    parts = finding.path.split(".")
+    pool = description.pools.present().get(parts[1]) if len(parts) > 1 else None
+    if finding.id != "PLACE-CAPACITY" or not pool or not pool.instances_per_host:
+        return None
+    most = min(len(usable(host, pool)) for host in hosts_of(group_of(parts[1], pool), hosts))
+    ways = {most // pool.devices_per_instance: "set it to {}", 0: "remove it"}
+    fits = [
+        text.format(count)
+        for count, text in ways.items()
+        if count < pool.instances_per_host
+        and not place(_with(description, parts[1], dataclasses.replace(pool, instances_per_host=count)), hosts)[1]
+    ]
+    wanted = pool.instances_per_host * pool.devices_per_instance
+    fix = f"instances_per_host {pool.instances_per_host} needs {wanted} devices on each host: {' or '.join(fits)}."
+    return dataclasses.replace(finding, fix=fix) if fits else None
 
 
 def _with_free_hosts(finding: Finding, description: Description, hosts: t.Mapping[str, Host]) -> Finding:
@@ -63,9 +85,12 @@ def _free(description: Description, hosts: t.Mapping[str, Host]) -> list[Host]:
 def _fits(description: Description, hosts: t.Mapping[str, Host], name: str, chosen: t.Collection[str]) -> bool:
     """Whether all is placed if the pool has these hosts."""
     pool = dataclasses.replace(description.pools.present()[name], group=OWN)
-    pools = dataclasses.replace(description.pools, **{name: pool})
     moved = {
         host.name: dataclasses.replace(host, groups=(*host.groups, *([OWN] if host.name in chosen else ())))
         for host in hosts.values()
     }
-    return not place(dataclasses.replace(description, pools=pools), moved)[1]
+    return not place(_with(description, name, pool), moved)[1]
+
+
+def _with(description: Description, name: str, pool: Pool) -> Description:
+    return dataclasses.replace(description, pools=dataclasses.replace(description.pools, **{name: pool}))

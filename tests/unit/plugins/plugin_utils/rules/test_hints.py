@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import hosts
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import C, D, P
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
 
@@ -175,6 +176,22 @@ def test_a_free_host_is_named_where_two_pools_share_one(groups, pools, fix):
     (found,) = judged("one-host", {"inventory": inventory, "inference_pools": sizes})
     assert (found["id"], found["path"]) == ("PLACE-CAPACITY", "inference_pools.decode.instances")
     assert found["fix"].startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fix"),
+    [
+        ({"instances": 4, "instances_per_host": 4}, "needs 16 devices on each host: set it to 2 or remove it."),
+        ({"instances": 5, "instances_per_host": 4}, "Plan fewer or smaller instances, or add hosts."),
+        ({"instances": 5, "instances_per_host": 2}, "Add hosts, or raise instances_per_host."),
+    ],
+    ids=str,
+)
+def test_too_many_instances_on_a_host_are_told(sizes, fix):
+    pools = {"colocated": {"tensor_parallel_size": 4, **sizes}}
+    (found,) = judged("pooled", {"inventory": hosts(2, {"colocated": (1, 2)}), "inference_pools": pools})
+    assert (found["id"], found["path"]) == ("PLACE-CAPACITY", "inference_pools.colocated.instances")
+    assert found["fix"].endswith(fix)
 
 
 def test_a_base_that_a_finding_names_was_tried():
