@@ -44,8 +44,8 @@ def _options() -> frozenset[str]:
 
 
 def _takes(name: str) -> tuple[str, str]:
-    """Version 0.1.17 --help does not list the choices of --policy; they are those of --decode-policy."""
-    option = options.known("vllm_router", VERSION).get("decode-policy" if name == "policy" else name)
+    """Version 0.1.17 --help lists the choices of --decode-policy only; --policy and --prefill-policy have the same."""
+    option = options.known("vllm_router", VERSION).get("decode-policy" if name in ("policy", "prefill-policy") else name)
     if option is None:
         return "", ""
     if option.choices:

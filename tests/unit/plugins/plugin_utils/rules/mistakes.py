@@ -1016,6 +1016,8 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ROUTER-VALUE", "p2p", {f"{ROUTER}.args.max-retries": -1}),
     M("ROUTER-VALUE", "p2p", {f"{ROUTER}.args.retry-delay": "1s"}),
     M("ROUTER-VALUE", "pooled", {f"{ROUTER}.args.policy": "random_robin"}),
+    M("ROUTER-VALUE", "pooled", {f"{ROUTER}.args.prefill-policy": "kv-aware"}),
+    M("ROUTER-VALUE", "pooled", {f"{ROUTER}.args.decode-policy": "kv-aware"}),
     M("ROUTER-VALUE", "pooled", {f"{ROUTER}.args.request-timeout-secs": "10m"}),
     W("ROUTER-METRICS-PORT", "p2p", {f"{ROUTER}.metrics_port": 8011}),
     W(
