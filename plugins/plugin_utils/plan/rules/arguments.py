@@ -184,9 +184,16 @@ def values(case: Case) -> t.Iterator[Finding]:
     vLLM rejects the value and the engine fails to start.
     """
     for view, name, given, found in known_flags(case):
-        expected = _expected(found, given)
+        expected = _expected(found, given) or (_no_adapter(given) if name == "lora-modules" else "")
         if expected:
             yield Finding.at(view.path(name), " ".join(given), f"--{name} takes {expected}")
+
+
+def _no_adapter(given: tuple[str, ...]) -> str:
+    """What lora-modules takes instead of a text that is neither an adapter nor the begin of JSON; empty if there is none."""
+    plain = [text for text in given if text and not text.lstrip().startswith(("{", "["))]
+    wrong = next((text for text in plain if "=" not in text or "," in text), "")  # LoRAParserAction
+    return f"NAME=PATH or JSON, not '{wrong}'" if wrong else ""
 
 
 def _expected(found: options.Option, given: tuple[str, ...]) -> str:

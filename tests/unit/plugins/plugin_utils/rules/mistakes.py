@@ -1013,6 +1013,8 @@ MISTAKES: tuple[Mistake, ...] = (
     M("STORE-ADDRESS", "both", {f"{STORE}.options.master_server_address": "10.1.0.1"}),
     M("HOST-MEMORY", "both", {f"{STORE}.segment_size": "1TB"}),
     # router and secrets
+    M("FLAG-VALUE", "p2p", {f"{D}.args.lora-modules": "/models/adapter", f"{D}.args.enable-lora": True}),
+    M("FLAG-VALUE", "p2p", {f"{D}.args.lora-modules": ["a=/m/a", "b=/m/b,c=/m/c"], f"{D}.args.enable-lora": True}),
     M("ROUTER-VALUE", "p2p", {f"{ROUTER}.args.max-retries": -1}),
     M("ROUTER-VALUE", "p2p", {f"{ROUTER}.args.retry-delay": "1s"}),
     M("ROUTER-VALUE", "pooled", {f"{ROUTER}.args.policy": "random_robin"}),
