@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import typing as t
 
@@ -52,7 +53,7 @@ def unused(case: Case) -> t.Iterator[Finding]:
     The setting has no effect: the port is neither opened nor reserved, and no peer uses it. A rendezvous port of engines
     without data parallelism does no harm.
     """
-    bound = _bound(case)
+    bound, counts = _bound(case), _counts(case)
     for kind, pool in case.context.description.pools.present().items():
         path = f"inference_pools.{kind}"
         places = [(path, pool.ports, "")]
@@ -65,6 +66,19 @@ def unused(case: Case) -> t.Iterator[Finding]:
                     problem = f"no process of pool {kind}{f' on {host}' if host else ''} binds a port {name}"
                     severity = "warning" if name == "dp_rpc" else ""
                     yield Finding.at(f"{place}.ports.{name}", _shown(first_ports), problem, severity=severity)
+                surplus = first_ports[max(counts[kind, host], 1) :] if name in used else ()
+                if surplus:
+                    problem = f"no instance{f' on {host}' if host else ''} has the first port {surplus[0]}"
+                    yield Finding.at(f"{place}.ports.{name}", _shown(first_ports), problem, severity="warning")
+
+
+def _counts(case: Case) -> dict[tuple[str, str], int]:
+    """How many entries of a list instances can have: by pool the numbers that there are, by pool and host its instances."""
+    found: collections.Counter[tuple[str, str]] = collections.Counter()
+    for instance in case.context.instances:
+        found[instance.kind, ""] = max(found[instance.kind, ""], instance.number + 1, instance.pool.instances)
+        found.update({(instance.kind, process.host.name) for process in instance.processes})
+    return found
 
 
 def _bound(case: Case) -> dict[tuple[str, str], set[str]]:

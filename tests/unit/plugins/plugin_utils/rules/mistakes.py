@@ -1015,6 +1015,8 @@ MISTAKES: tuple[Mistake, ...] = (
     # router and secrets
     M("FLAG-VALUE", "p2p", {f"{D}.args.lora-modules": "/models/adapter", f"{D}.args.enable-lora": True}),
     M("FLAG-VALUE", "p2p", {f"{D}.args.lora-modules": ["a=/m/a", "b=/m/b,c=/m/c"], f"{D}.args.enable-lora": True}),
+    W("PORT-UNUSED", "p2p", {f"{D}.ports.api": [7100, 7200]}),
+    W("PORT-UNUSED", "p2p", {f"{P}.hosts.node1.ports.api": [7100, 7200]}),
     M("ROUTER-VALUE", "p2p", {f"{ROUTER}.args.max-retries": -1}),
     M("ROUTER-VALUE", "p2p", {f"{ROUTER}.args.retry-delay": "1s"}),
     M("ROUTER-VALUE", "pooled", {f"{ROUTER}.args.policy": "random_robin"}),
