@@ -126,7 +126,8 @@ class Reader:
             if key not in fields:
                 given, rest = without_blank(key)
                 problem, meant = f"unknown key '{key}'", key_meant(given or key)
-                hint = f"{nearest(key, fields, {key: meant})}Known keys: {', '.join(sorted(fields))}."
+                option = "Write it into args if it is an option of the program. " if "args" in fields else ""
+                hint = f"{nearest(key, fields, {key: meant}) or option}Known keys: {', '.join(sorted(fields))}."
                 if meant in fields and given:
                     problem, hint = f"a blank is missing behind the colon of '{key}'", f"Write {meant}: {rest}."
                 self.add(f"{path}.{key}", None, problem, hint, "VARIABLE-UNKNOWN")
@@ -254,6 +255,8 @@ class Reader:
         if isinstance(raw, (t.Mapping, list, tuple, bool)):
             fix = "Write it in quotes, if it is meant." if isinstance(raw, bool) and not choices else ""
             fix = f"Choose one of {', '.join(choice for choice in choices if choice)}." if choices else fix
+            if path.endswith(".kv_transfer") and isinstance(raw, (list, tuple)):
+                fix = f"Write {'+'.join(map(str, raw))}."
             self.add(path, raw, _expected("text", raw), fix)
             if choices:
                 return t.cast(str, choices[-1] if self.other else choices[0])

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ...description.findings import Finding, nearest
 from ...description.loader import WHY
 from ...description.variables import Description
@@ -36,7 +38,11 @@ def unknown_flavour(description: Description) -> list[Finding]:
     chosen = description.router.flavour
     if not chosen or chosen in FLAVOURS:
         return []
-    fix = f"{nearest(chosen, FLAVOURS)}Allowed values: {', '.join(sorted(FLAVOURS))}, or nothing."
+    policy = VLLM_ROUTER.package and re.fullmatch(VLLM_ROUTER.package.takes("policy")[0], chosen)
+    near = (
+        f"Write it as inference_router.policy, which {VLLM_ROUTER.name} has. " if policy else nearest(chosen, FLAVOURS)
+    )
+    fix = f"{near}Allowed values: {', '.join(sorted(FLAVOURS))}, or nothing."
     problem = f"'{chosen}' is not an allowed value"
     return [
         Finding(

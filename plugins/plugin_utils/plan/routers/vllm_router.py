@@ -45,7 +45,9 @@ def _options() -> frozenset[str]:
 
 def _takes(name: str) -> tuple[str, str]:
     """Version 0.1.17 --help lists the choices of --decode-policy only; --policy and --prefill-policy have the same."""
-    option = options.known("vllm_router", VERSION).get("decode-policy" if name in ("policy", "prefill-policy") else name)
+    option = options.known("vllm_router", VERSION).get(
+        "decode-policy" if name in ("policy", "prefill-policy") else name
+    )
     if option is None:
         return "", ""
     if option.choices:

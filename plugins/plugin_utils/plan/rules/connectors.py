@@ -82,9 +82,7 @@ def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
             yield f"inference_pools.{name}.kv_transfer", own, own.split("+")
 
 
-DROPPED = (
-    "LMCache is not deployed: vLLM-Ascend no longer develops its connector, and its server is not started here; store shares KV cache between instances"
-)
+DROPPED = "LMCache is not deployed: vLLM-Ascend no longer develops its connector, and its server is not started here; store shares KV cache between instances"
 
 
 @RULES.rule(

@@ -108,6 +108,9 @@ def flag(case: Case) -> t.Iterator[Finding]:
     for name in flags(case):
         if name not in known and known:
             hint = nearest(name, known) or f"Known: {', '.join(f'--{option}' for option in sorted(known)[:20])}."
+            hint = (
+                "Only the router vllm_router has policies." if path(case, name) == "inference_router.policy" else hint
+            )
             yield Finding.at(path(case, name), "", f"the {found} router of this release has no option --{name}", hint)
 
 

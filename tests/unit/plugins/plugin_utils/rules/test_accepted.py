@@ -44,7 +44,9 @@ def test_an_entry_accepts_at_its_place_only(entry, expected):
     assert outcome([entry]) == expected
 
 
-@pytest.mark.parametrize("text", ["GPU-MEMORY:decode", "GPU-MEMORY:decode,GPU-MEMORY:prefill", "GPU-MEMORY, FLAG-UNKNOWN"])
+@pytest.mark.parametrize(
+    "text", ["GPU-MEMORY:decode", "GPU-MEMORY:decode,GPU-MEMORY:prefill", "GPU-MEMORY, FLAG-UNKNOWN"]
+)
 def test_a_text_has_entries_between_commas(text):
     assert outcome(text) == outcome([entry.strip() for entry in text.split(",")])
     assert "error" not in outcome("GPU-MEMORY:decode, GPU-MEMORY:prefill").values()
