@@ -560,6 +560,7 @@ class Host:
     fabric: Fabric | None = None
     tune_profile: str = PROFILES[0]
     tune: Tune = dataclasses.field(default_factory=Tune)
+    of_npus: tuple[str, ...] = ()  # which of its own variables are about NPUs
     here: bool = False  # whether this is the controller; several names may refer to it
 
 
@@ -631,6 +632,7 @@ def read_hosts(
             tune=t.cast(
                 Tune, reader.record(Tune, variables.get(PREFIX + "tune"), f"{_shown_name(name)}.inference_tune")
             ),
+            of_npus=_of_npus(variables),
             here=variables.get("ansible_connection") == "local",
         )
     return hosts, reader.findings
@@ -698,6 +700,11 @@ def _memory(reader: Reader, raw: t.Any, host: str) -> int:
             f"{host}.inference_memory", raw, f"'{raw}' is not a number of GiB", "Write a whole number, such as 1024."
         )
     return max(size, 0)
+
+
+def _of_npus(variables: t.Mapping[str, t.Any]) -> tuple[str, ...]:
+    given = {name: variables.get(PREFIX + name) for name in ("devices", "hardware")}
+    return tuple(name for name in given if given[name] not in (None, "", "cpu"))
 
 
 def _hardware(reader: Reader, host: str, raw: t.Any, description: Description) -> str:

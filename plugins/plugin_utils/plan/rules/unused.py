@@ -117,6 +117,23 @@ def release_base(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
+    "HOST-NPUS-UNUSED",
+    "Leave inference_engine out if NPUs are meant. Otherwise remove the variable.",
+    "design of the planner: the engine decides whether NPUs are used",
+    "warning",
+)
+def npus_of_hosts(case: Case) -> t.Iterator[Finding]:
+    """A host has variables of NPUs, but the engine uses none.
+
+    Nothing reads them, so the NPUs that they describe stay idle.
+    """
+    for name, host in case.context.hosts.items() if not case.npu and not case.in_pods else ():
+        for variable in host.of_npus:
+            problem = f"inference_{variable} is set, but the engine is {case.context.engine.name}, which uses no NPUs"
+            yield Finding.at(f"{name}.inference_{variable}", "", problem)
+
+
+@RULES.rule(
     "ENGINE-VERSION",
     "Remove it, or choose the release that belongs to this vLLM. For another vLLM describe a release in inference_releases.",
     "vllm-ascend versioning_policy.md: each release is for one version of vLLM",

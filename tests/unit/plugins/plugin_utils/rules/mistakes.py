@@ -1065,6 +1065,9 @@ MISTAKES: tuple[Mistake, ...] = (
             ("p2p", "inference_verify.server_name", "models.example"),
         )
     ),
+    W("HOST-NPUS-UNUSED", "cpu", {"node1.inference_hardware": "a3"}),
+    W("HOST-NPUS-UNUSED", "cpu", {"node1.inference_devices": [0, 1]}),
+    W("HOST-NPUS-UNUSED", "cpu", {"node1.inference_devices": 4}),
     W("SETTING-UNUSED", "docker", {"inference_kubernetes.namespace": "serving"}, "inference_kubernetes"),
     W("SETTING-UNUSED", "one-host", {f"{ROUTER}.flavour": "none", f"{ROUTER}.port": 9000}, f"{ROUTER}.port"),
     W("VALUE-EMPTY", "p2p", {"inference_hardware": None}),
