@@ -172,7 +172,13 @@ def address_form(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(f"{name}.inference_address", address, f"{address} is {kind}")
         if _is_address(address) or not (NUMERIC.fullmatch(address) or case.npu and name in engines):
             continue
-        yield Finding.at(f"{name}.inference_address", address, f"{address} is not an IP address")
+        yield Finding.at(f"{name}.inference_address", address, f"{address} is not an IP address{_beyond(address)}")
+
+
+def _beyond(text: str) -> str:
+    """The number of an IPv4 address that is too large, for a message; empty without one."""
+    large = [part for part in text.split(".") if re.fullmatch(r"\d{3,6}", part) and int(part) > 255]
+    return f": {large[0]} is above 255" if large and re.fullmatch(r"[\d.]+", text) else ""
 
 
 def _unusable(text: str) -> str:

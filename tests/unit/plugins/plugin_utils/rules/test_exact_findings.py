@@ -1535,6 +1535,9 @@ ROWS = (
             ("deployment", "300", {"inference_kv_transfer": "mooncake_layerwise"}),
         )
     ),
+    # addresses: the number that is too large is named
+    Row("p2p", {"node2.ansible_host": "192.0.2.300"}),
+    Row("p2p", {"node2.ansible_host": "10.1.0"}),
     Row("kubernetes", {"inference_interface": "", "inference_kubernetes.host_network": True}),
     Row("kubernetes", {"inference_interface": "", "inference_kubernetes.host_network": False}),
     Row("kubernetes", {"inference_kubernetes.pods": {"prefil": {}, "colocated": {}}}),
