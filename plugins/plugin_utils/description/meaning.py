@@ -12,6 +12,8 @@ import difflib
 import re
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+
 NUMBER = re.compile(r"[a-z]?\d+[a-z]?")
 # Generation by parts of the names of chips, cards, servers and racks, without blanks; the first that is found counts.
 # Chips: npu-smi. Servers: "Atlas 800I A2", "Atlas 900 A3 SuperPoD"; A5 is the generation of the 950 in images and builds.
@@ -48,7 +50,7 @@ VARIABLES = {
     "model_name": "model.name",
     "model_path": "model.path",
     "npus": "devices",
-    **{name: f"pools.{name}" for name in ("prefill", "decode", "colocated", "encode")},
+    **{name: f"pools.{name}" for name in ENGINE_KINDS},
 }
 
 

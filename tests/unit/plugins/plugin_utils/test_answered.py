@@ -13,9 +13,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.answered im
 INVENTORY, ANSWERED = "/srv/model", "/root/.ssh"
 
 
-@pytest.mark.parametrize("facts", [{}, None, {"architecture": "aarch64"}, {"model_origin": ANSWERED}])
+@pytest.mark.parametrize("facts", [{}, None, {"architecture": "aarch64"}])
 def test_a_value_of_the_inventory_is_taken(facts):
-    """Also if the host has answered another one: facts are no variables, or the caller gives its own."""
     assert of_inventory(INVENTORY, facts, "model_origin") == INVENTORY
 
 
@@ -23,6 +22,12 @@ def test_a_value_of_the_inventory_is_taken(facts):
 def test_a_value_that_the_host_answered_is_refused(value):
     with pytest.raises(AnsibleFilterError, match="model_origin names something on the controller"):
         of_inventory_filter(value, {"model_origin": value}, "model_origin")
+
+
+def test_of_two_facts_with_and_without_prefix_one_is_seen():
+    """Ansible makes a variable of the first one, and keeps the second one under the same name."""
+    with pytest.raises(ValueError, match="model_origin names something on the controller"):
+        of_inventory(ANSWERED, {"model_origin": "x"}, "model_origin")
 
 
 def test_nothing_is_nothing():

@@ -59,7 +59,7 @@ def back(found, *given, text=None):
     ("outdated", "steps"),
     [
         (ENGINES, "2 steps;"),
-        (["decode-1"], "1 steps;"),
+        (["decode-1"], "1 step;"),
         (["prefill-0", "decode-0", "decode-1"], "2 steps;"),
         ([], "Nothing changes:"),
     ],
