@@ -118,7 +118,7 @@ class ActionModule(ActionBase):
             hosts_to_ask(plan, hostvars[task_vars["inventory_hostname"]], task_vars["groups"]) if found["hosts"] else []
         )
         known = known_hosts(answers.values()) if found["hosts"] else set()
-        left = abandoned(plan, known, task_vars["hostvars"])
+        left = {**abandoned(plan, known, task_vars["hostvars"]), "ours": sorted({*found["hosts"], *asked})}
         return {
             **result,
             "changed": False,

@@ -26,9 +26,14 @@ def files_filter(part: t.Any, more: t.Any) -> list[dict[str, t.Any]]:
     return record.plan_files(plain(part), plain(more) or {})
 
 
+def stranger_filter(text: t.Any, hosts: t.Any) -> bool:
+    """Adapter: the text of a host's plan.json in; whether it is the plan of another deployment than that of these hosts."""
+    return record.is_of_others(str(text or ""), {str(host) for host in plain(hosts) or ()})
+
+
 class FilterModule:
     """Ansible's entry point."""
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"_whole_plan": whole_filter, "_plan_files": files_filter}
+        return {"_whole_plan": whole_filter, "_plan_files": files_filter, "_stranger": stranger_filter}

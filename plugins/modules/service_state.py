@@ -109,6 +109,11 @@ options:
       - The deployment's folder, where the plan of other hosts names this one. Then only services are handled that the plan in this folder has, with
         the runtime of that plan; nothing is done on a host without the folder.
     type: path
+  own_hosts:
+    description: With O(own), names of hosts of the deployment. Nothing is done if the recorded placement on this host has none of them.
+    type: list
+    elements: str
+    default: []
   secrets:
     description:
       - Digest of the planned secrets of each service, by its name, as the filter P(ascend.inference._secret_digests#filter) returns them.
@@ -266,6 +271,7 @@ ARGUMENTS = {
     "settings": {"type": "dict", "required": True},
     "services": {"type": "list", "elements": "dict", "default": [], "options": SERVICE},
     "own": {"type": "path"},
+    "own_hosts": {"type": "list", "elements": "str", "default": []},
     "secrets": {"type": "dict", "default": {}, "no_log": True},
     "remove": {"type": "bool", "default": True},
     "keep": {"type": "list", "elements": "str", "default": []},

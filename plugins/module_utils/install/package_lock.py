@@ -20,6 +20,7 @@ UV = """uv==0.13.9 \\
 """
 REQUIREMENT = re.compile(r"([\w.-]+?)(?:\[[^\]]*\])?\s*==\s*([^\s;\\]+)")
 HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+HASH_LINE = re.compile(r" +--hash=sha256:[0-9a-f]{64}( |$)")
 HASH_OPTION = re.compile(r"\s*--hash=\S+")
 # An entry of a lock of another machine, its continued lines joined. A marker has no options, addresses and comments.
 ENTRY = re.compile(
@@ -74,6 +75,8 @@ def problem(text, wish):
         comment = not entry and line.lstrip()[:1] in ("", "#") and not line.endswith("\\")
         if re.search("[^ -~]", line) or len(line) > MOST_LINE:
             return f"line {number} is {line[:80]!r}"
+        if entry and not HASH_LINE.match(line):  # others would read a package, or a version, in what is joined
+            return f"line {number} continues a package with {line[:80]!r}"
         entry += "" if comment else line
         if entry.endswith("\\"):
             entry = entry[:-1]

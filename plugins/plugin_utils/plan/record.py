@@ -61,6 +61,18 @@ def stored_plan(text: str) -> t.Mapping[str, t.Any]:
         return {}
 
 
+def is_of_others(text: str, hosts: t.AbstractSet[str]) -> bool:
+    """Whether a host's plan.json is of a deployment that has none of these hosts, though they say that it is theirs.
+
+    One without a plan is not: a killed run may have begun there.
+    """
+    try:
+        names = {str(host["name"]) for host in stored_plan(text).get("hosts", ())}
+    except (AttributeError, KeyError, TypeError):
+        return True
+    return bool(names and hosts) and not names & hosts
+
+
 @functools.lru_cache(maxsize=4)  # the hosts of a deployment have the same text
 def _expanded(text: str) -> Plan:
     try:

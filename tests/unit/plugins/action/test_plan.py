@@ -88,6 +88,7 @@ def test_the_selection_of_a_new_plan(act):
         "bundle": {"path": "/bundle", "keyring": "us.gpg"},
         "show": "table",
         "left": [],
+        "ours": ["h10", "h2", "old"],
         "lost": [],
     }
     assert found == {"of_ansible": 1, "changed": False, "selection": {**SELECTED, **asked}}
@@ -139,7 +140,7 @@ def test_an_option_without_its_prefix_is_a_warning_of_the_first_plan(act, place)
 
 
 def test_with_only_no_host_is_selected_or_asked(act):
-    none = {"hosts": [], "router_hosts": [], "cluster": [], "asked": [], "left": [], "lost": []}
+    none = {"hosts": [], "router_hosts": [], "cluster": [], "asked": [], "left": [], "ours": [], "lost": []}
     answer = {"deployed": {"h2": json.dumps(PLACES)}}
     for options in ({}, answer):
         found = act(only=True, **options)["selection"]

@@ -225,12 +225,12 @@ def test_a_unit_of_the_system_is_not_stopped(host, call):
 def order(host, call, tmp_path):
     """``order(plan, state, *units)``: an order by the plan of another host; ``plan`` is the text of this host's own one, None without a folder."""
 
-    def run(text, state, *units):
+    def run(text, state, *units, **more):
         folder = tmp_path / "deployments" / "x"
         if text is not None:
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)
             (folder / "plan.json").write_text(text)
-        return call(state, *units, own=str(folder))
+        return call(state, *units, own=str(folder), **more)
 
     return run
 
@@ -269,6 +269,20 @@ def test_a_host_whose_run_was_killed_before_the_record_is_cleaned(host, order, t
     host.say({"a.service": RUNS})
     (tmp_path / "deployments" / "x").mkdir(parents=True)
     assert "a.service" in order(None, "absent", mine)["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "stops"), [([], True), (["n1"], True), (["n1", "n2"], True), (["n2"], False)], ids=str
+)
+def test_a_deployment_of_the_same_name_on_other_hosts_goes_on(host, order, tmp_path, hosts, stops):
+    mine = host.unit("a.service")
+    host.say({"a.service": RUNS})
+    own = {"runtime": "systemd", "runtime_settings": {"target": TARGET, "directory": str(host.units)}}
+    folder = tmp_path / "deployments" / "x"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "placement.json").write_text(json.dumps({"instances": [{"hosts": [["n1", [0]]]}]}))
+    text = json.dumps({**own, "services": [{"name": "a.service", "unit": "a.service"}]})
+    assert order(text, "stopped", mine, own_hosts=hosts)["stopped"] == (["a.service"] if stops else [])
 
 
 @pytest.mark.parametrize("planted", ["100 9 1", "a link", "a folder"])

@@ -21,6 +21,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.status.plan impor
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan import handover, record
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import hand_over, parts, take
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import (
+    is_of_others,
     plan_files,
     record_of,
     stored_plan,
@@ -117,3 +118,22 @@ def test_a_small_text_that_becomes_much_ends_at_a_limit(monkeypatch):
 )
 def test_a_text_of_brackets_is_a_damaged_plan(text):
     assert stored_plan(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("plan", "others"),
+    [
+        ('{"hosts": [{"name": "n3"}]}', True),
+        ('{"hosts": [{"name": "n3"}, {"name": "n1"}]}', False),
+        ("", False),  # a killed run may have begun there
+        ("{", False),
+        ('{"hosts": 5}', True),
+        ('{"hosts": ["n1"]}', True),
+    ],
+)
+def test_a_plan_on_a_host_that_names_none_of_ours_is_of_others(plan, others):
+    assert is_of_others(plan, {"n1", "n2"}) == others
+
+
+def test_a_run_that_knows_no_hosts_judges_no_plan():
+    assert not is_of_others('{"hosts": [{"name": "n3"}]}', set())
