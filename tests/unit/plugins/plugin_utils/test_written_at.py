@@ -70,7 +70,8 @@ def _read(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("path", "line"), EXPECTED.items())
 def test_a_value_is_found_in_its_file(read, path, line):
     found = written_at([path], {}, read())
-    assert found in ({path: f"hosts.yml:{line}"}, {}) and (
+    before = line - 1 if path.endswith(".seed") else line  # 2.19: there a mapping begins in the line of its key
+    assert found in ({path: f"hosts.yml:{line}"}, {path: f"hosts.yml:{before}"}, {}) and (
         found or "size" in path or "[" in path
     )  # before 2.19 numbers have none
 
