@@ -32,7 +32,7 @@ class ActionModule(ActionBase):
         given["environments"] = [wanted for wanted in given["environments"] if not complete(wanted, stamps)]
         if not given["environments"]:
             return {**done, "changed": False, "resolved": [], "problems": [], "skipped_reason": ""}
-        bundle = of_controller(task_vars or {}, BUNDLE, lambda written: self._templar.template(written))
+        bundle = of_controller(task_vars or {}, BUNDLE, self._templar.template)
         if bundle:
             host = task_vars.get(BUNDLE_HOST)
             return {**done, **in_bundle(bundle, host, given["environments"])}

@@ -52,15 +52,9 @@ class Run:
             "ANSIBLE_INJECT_FACT_VARS": "False",
         }
         command = ["ansible-playbook", "-i", str(folder / "hosts.yml"), str(HERE / "play.yml")]
-        given = {
-            "env": environment,
-            "cwd": folder,
-            "capture_output": True,
-            "text": True,
-            "timeout": 120,
-            "check": False,
-        }
-        done = subprocess.run(command, **given)
+        done = subprocess.run(
+            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        )
         self.code, self.output = done.returncode, done.stdout + done.stderr
         self.tasks = []
         for line in self.output.splitlines():

@@ -32,7 +32,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 LIMITS = Limits(connect=0.0, request=30.0, settle=2.0)
 CLIENT = SECRETS["client_keys"].split()[1]
 # What is wrong: days of validity left, the key of the verification, a change of nginx's configuration, the step that fails, its message
-KEY_CHECK = 'if ($ascend_client = "") { return 401'
+KEY_CHECK = 'if ($ascend_client = "") { rewrite'
 FAULTS = {
     "nothing": (30, CLIENT, None, None, ""),
     "the certificate has expired": (-1, CLIENT, None, "access", "expired"),

@@ -37,7 +37,7 @@ class Stage:
         return [[self.play(number, host) for host in ("n1", "n2", "n3")] for number in range(len(self.steps))]
 
     def called(self):
-        return [(number, host) for number, host, *_more in self.calls]
+        return [call[:2] for call in self.calls]
 
 
 def drain(*hosts, **more):
