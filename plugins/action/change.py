@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
-from ..plugin_utils.change.player import Player, elsewhere, refusal
+from ..plugin_utils.change.player import Player, elsewhere, observation, refusal
 from ..plugin_utils.change.restart import restart
 from ..plugin_utils.change.script import lines
 from ..plugin_utils.change.store import Store
@@ -49,9 +49,12 @@ class ActionModule(ActionBase):
         """What runs here, compared with the plan; nothing is changed."""
         context = arguments["context"]
         found = self._execute("service_state", {**context, "state": "present", "remove": False}, True)
-        if not found.get("failed"):
-            kept = {key: found.get(key) or [] for key in ("down", "outdated", "other", "rekeyed", "keyed")}
-            self._store.keep_host(host, {"context": context, "found": kept})
+        if found.get("failed") or found.get("unreachable"):
+            return {**found, "changed": False}
+        try:
+            self._store.keep_host(host, {"context": context, "found": observation(found, host)})
+        except ValueError as error:
+            return self._refused(str(error))
         return {**found, "changed": False}
 
     def _write(self, arguments: Result, _host: str) -> Result:

@@ -78,9 +78,8 @@ class Writer:
     def _prove(self, asked: int) -> None:
         """Once, on one host, because two proofs at the same time would count each other's requests."""
         names = {service["name"] for service in self.plan["services"] if service["kind"] == "router"}
-        if (
-            names <= self.before or not self.routers
-        ):  # nobody uses the service yet; a router is given its engines by its own program
+        # Before a router runs nobody uses the service; it is given its engines by its own program.
+        if names <= self.before or not self.routers:
             return
         arguments = {"verify": self.plan["verify"], "request_timeout": self.join_timeout}
         engines = [{"name": engine["name"], "url": engine["url"]} for engine in self.members["engines"]]

@@ -18,17 +18,33 @@ from .store import Store
 from .verbs import VERBS
 
 Result = dict[str, t.Any]
+OBSERVED = ("down", "outdated", "other", "rekeyed", "keyed")
 Execute = t.Callable[[str, dict[str, t.Any], bool], Result]  # module, arguments, whether in check mode
 FAILED = (
     "Step {number} of {count} failed on {hosts}, for the reason above: {title}. {left}Engines that have left a router are out of it until then. "
     "Fix: correct the reason and run the playbook again, which returns them."
 )
-
-
 ELSEWHERE = (
     "{hosts} take part in this change, and are not in this play or failed in it. Nothing was changed. "
     "Fix: run it on all hosts of the deployment at once, without serial."
 )
+
+
+UNKNOWN = (
+    "{host}: the comparison of what runs with the plan has no usable answer ({key} is {value}), so it is not known what runs. Nothing was changed. "
+    "Fix: look at what runs as Python on the host, then run the playbook again."
+)
+
+
+def observation(answer: t.Mapping[str, t.Any], host: str) -> dict[str, list[str]]:
+    """What a change knows of a host, from the result of service_state. Raises ``ValueError`` for one that does not say it: silence is no state."""
+    found = {}
+    for key in OBSERVED:
+        value = answer.get(key)
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise ValueError(UNKNOWN.format(host=host, key=key, value=repr(value)[:40]))
+        found[key] = value
+    return found
 
 
 class Player:
@@ -49,7 +65,7 @@ class Player:
         name, text = call.empty
         if name and answer.get(name) and not answer.get("failed"):
             answer = {**answer, "failed": True, "msg": text.format(found=", ".join(answer[name]))}
-        failed = bool(answer.get("failed"))
+        failed = bool(answer.get("failed") or answer.get("unreachable"))
         store.note(number, host, {name: answer[name] for name in KEPT if name in answer}, failed)
         return {**answer, "changed": False} if call.dry else answer
 

@@ -6,7 +6,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import Player, elsewhere, refusal
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import (
+    OBSERVED,
+    Player,
+    elsewhere,
+    observation,
+    refusal,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import Script, Step, lines
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.store import Store
 
@@ -146,6 +152,29 @@ def test_files_of_a_change_are_the_users_own(tmp_path):
     Stage(tmp_path, [drain("n1")])
     modes = {path.stat().st_mode & 0o077 for path in tmp_path.rglob("*")}
     assert modes == {0}
+
+
+ANSWER = {**dict.fromkeys(OBSERVED, []), "down": ["decode-0"], "healthy": []}
+
+
+def test_what_a_host_says_of_its_services_is_known():
+    assert observation(ANSWER, "n1") == {**dict.fromkeys(OBSERVED, []), "down": ["decode-0"]}
+
+
+@pytest.mark.parametrize("key", OBSERVED)
+@pytest.mark.parametrize("value", [None, 5, "decode-0", {"decode-0": 1}, [["decode-0"]]])
+def test_silence_is_no_state_of_services(key, value):
+    with pytest.raises(ValueError, match=f"n1: .*{key} is .*Nothing was changed"):
+        observation({**ANSWER, key: value}, "n1")
+    with pytest.raises(ValueError, match="down is None"):
+        observation({}, "n1")
+
+
+def test_nothing_follows_an_answer_that_says_unreachable(tmp_path):
+    stage = Stage(tmp_path, [drain("n1"), drain("n2")])
+    stage.answers["n1", "service_drain"] = {"unreachable": True, "changed": True}
+    stage.all()
+    assert stage.called() == [(0, "n1")] and "Step 1 of 2 failed on n1" in stage.player.failure()
 
 
 def test_a_refusal_in_check_mode_says_that_it_is_none_yet():
