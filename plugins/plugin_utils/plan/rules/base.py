@@ -82,15 +82,17 @@ class Case:
         return next((service for service in self.services if service.kind == kind), None)
 
     def sets(self, record: str, name: str) -> bool:
-        """Whether the user asks for something by a variable, or by one of the variable ``record``: also by writing the default.
+        """Whether the user asks for something by a variable, or by one of ``record`` (``router``, ``kubernetes.router``): also by writing the default.
 
         An empty value, a zero and auto ask for nothing.
         """
-        given, usual = ((getattr(item, record) if record else item) for item in (self.context.description, USUAL))
-        words = self.written.get(PREFIX + record, {}) if record else self.written
-        word = words.get(name if record else PREFIX + name) if isinstance(words, t.Mapping) else None
-        value = getattr(given, name)
-        return value != getattr(usual, name) or bool(word and value and value != "auto")
+        given: t.Any = self.context.description
+        usual: t.Any = USUAL
+        word: t.Any = self.written
+        for index, part in enumerate([*filter(None, record.split(".")), name]):
+            word = word.get(part if index else PREFIX + part) if isinstance(word, t.Mapping) else None
+            given, usual = getattr(given, part), getattr(usual, part)
+        return given != usual or bool(word and given and given != "auto")
 
     @property
     def npu(self) -> bool:

@@ -19,13 +19,18 @@ RULES = Rules()
 
 @dataclass(frozen=True)
 class Need:
-    """What settings need: ``there`` says whether a deployment has it; ``record`` is the variable of the ``names``, "" for variables themselves."""
+    """What settings need: ``there`` says whether a deployment has it; ``record`` holds the ``names``, "" for variables themselves."""
 
     record: str
     names: tuple[str, ...]
     there: t.Callable[[Case], bool]
     lacks: str
     fix: str
+
+
+def _mode(case: Case) -> str:
+    """The mode of the cluster's router; empty where another need says that there is no cluster."""
+    return case.context.description.kubernetes.router.mode if case.in_pods else ""
 
 
 # Options of the planner, which a null leaves out.
@@ -80,6 +85,30 @@ NEEDS = (
         lambda case: case.in_pods,
         "inference_runtime is {runtime}",
         "Set inference_runtime: kubernetes",
+    ),
+    Need(
+        "kubernetes.router",
+        (
+            *("host_network", "image", "limits", "node_port", "node_selector", "replicas", "requests", "run_as_root"),
+            "service_type",
+        ),
+        lambda case: _mode(case) in ("", "deployment"),
+        "the router's mode is {mode}",
+        "Set inference_kubernetes.router.mode: deployment",
+    ),
+    Need(
+        "kubernetes.router",
+        ("retries", "timeout"),
+        lambda case: _mode(case) in ("", "kthena_router"),
+        "the router's mode is {mode}",
+        "Set inference_kubernetes.router.mode: kthena_router",
+    ),
+    Need(
+        "kubernetes.router",
+        ("url",),
+        lambda case: _mode(case) in ("", "kthena_router", "none"),
+        "the router's mode is {mode}",
+        "Set inference_kubernetes.router.mode: kthena_router, or none,",
     ),
     Need(
         "",
@@ -152,7 +181,7 @@ def unused(case: Case) -> t.Iterator[Finding]:
     Nothing reads it, so the deployment is not what the setting says.
     """
     description = case.context.description
-    words = {"runtime": description.runtime, "engine": description.engine}
+    words = {"runtime": description.runtime, "engine": description.engine, "mode": _mode(case)}
     for need in NEEDS:
         names = [name for name in need.names if case.sets(need.record, name)]
         if names and not need.there(case):

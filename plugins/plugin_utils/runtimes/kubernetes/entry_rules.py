@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the way to pods: the peers that may reach them, and settings of the router that its mode does not read."""
+"""The rule of the peers that may reach pods."""
 
 from __future__ import annotations
 
@@ -9,27 +9,11 @@ import ipaddress
 import typing as t
 
 from ...description.findings import Finding
-from ...description.kubernetes import ClusterRouter
 from ...plan.rules.base import Case, Rules
 from .manifest.walk import FIELDS, mapping, walk
 
 RULES = Rules()
 PLACE = "inference_kubernetes.network"
-MODES = {  # of the router -> its settings that only they read
-    ("deployment",): (
-        "host_network",
-        "image",
-        "limits",
-        "node_port",
-        "node_selector",
-        "replicas",
-        "requests",
-        "run_as_root",
-        "service_type",
-    ),
-    ("kthena_router",): ("retries", "timeout"),
-    ("kthena_router", "none"): ("url",),
-}
 
 
 @RULES.rule(
@@ -74,22 +58,3 @@ def _is_network(text: str) -> bool:
     except ValueError:
         return False
     return text.rpartition("/")[2].isdecimal() and "/" in text
-
-
-@RULES.rule(
-    "K8S-ROUTER-UNUSED",
-    "Remove it, or set the mode that reads it.",
-    "design of the runtimes",
-    "warning",
-)
-def settings_of_other_modes(case: Case) -> t.Iterator[Finding]:
-    """A setting of inference_kubernetes.router is one of another mode.
-
-    Nothing reads it, so the deployment is not what the setting says.
-    """
-    router, usual = case.context.description.kubernetes.router, ClusterRouter()
-    for modes, names in MODES.items() if case.in_pods else ():
-        for name in names if router.mode not in modes else ():
-            if getattr(router, name) != getattr(usual, name):
-                problem = f"{name} is read with the mode {' or '.join(modes)}, and the mode is {router.mode}"
-                yield Finding.at(f"inference_kubernetes.router.{name}", getattr(router, name), problem)

@@ -1152,7 +1152,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     *(
         W(
-            "K8S-ROUTER-UNUSED",
+            "SETTING-UNUSED",
             "kubernetes",
             {
                 f"inference_kubernetes.router.{name}": value,
@@ -1163,6 +1163,8 @@ MISTAKES: tuple[Mistake, ...] = (
         for mode, name, value in (
             ("deployment", "timeout", "300s"),
             ("deployment", "retries", 1),
+            ("deployment", "retries", 3),  # the default, which was written
+            ("kthena_router", "replicas", 2),
             ("deployment", "url", "http://models.example"),
             ("kthena_router", "replicas", 3),
             ("kthena_router", "service_type", "LoadBalancer"),
