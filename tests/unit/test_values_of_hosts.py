@@ -300,3 +300,10 @@ def test_the_search_sees_facts_of_others(item, found):
 )
 def test_the_search_sees_them(item, found):
     assert list(found_in([item], {})) == found
+
+
+def test_what_is_verified_in_addition_is_a_variable_of_the_play():
+    """Of a fact, which the play's own variable precedes, the key of the engines would be taken: any secret of the inventory."""
+    plays = yaml.safe_load((ROOT / "playbooks/shared/verify_body.yml").read_text(encoding="utf-8"))
+    uses = [play for play in plays if "__inference_verify_more" in str(play.get("tasks"))]
+    assert uses and all(play["vars"]["__inference_verify_more"] == {} for play in uses)
