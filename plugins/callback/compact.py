@@ -16,6 +16,7 @@ description:
   - Prints what P(ansible.builtin.default#callback) prints, but no play without hosts or without a result that is shown, and no line for included files.
   - Playbooks of this collection have plays for NPUs, containers, bundles and Kubernetes, which match no host in a deployment without them.
   - A deployment that changes nothing prints two thirds of the lines, with C(display_ok_hosts=false) half of them.
+  - A refusal is its text, without the lines of the playbook that ansible-core 2.19 and later quote; C(-v) shows them.
 extends_documentation_fragment:
   - default_callback
   - result_format_callback
@@ -30,6 +31,10 @@ import typing as t
 
 from ansible.playbook.task_include import TaskInclude
 from ansible.plugins.callback.default import CallbackModule as Default
+
+# A task of these says itself what is wrong. Where it stands in our playbooks and which condition it has helps nobody to mend that.
+REFUSALS = ("ansible.builtin.assert", "ansible.builtin.fail", "assert", "fail")
+QUOTED = ("exception", "assertion", "evaluated_to")
 
 
 class CallbackModule(Default):
@@ -57,9 +62,16 @@ class CallbackModule(Default):
 
     def v2_runner_on_ok(self, result: t.Any) -> None:
         """As the default, but for includes."""
-        task = getattr(result, "task", None) or result._task  # before ansible-core 2.19
-        if not isinstance(task, TaskInclude):
+        if not isinstance(_task(result), TaskInclude):
             super().v2_runner_on_ok(result)
+
+    def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
+        """As the default, but a refusal without our source."""
+        answer = getattr(result, "result", None) or result._result  # before ansible-core 2.19
+        if _task(result).action in REFUSALS and not self._display.verbosity:
+            for key in QUOTED:
+                answer.pop(key, None)
+        super().v2_runner_on_failed(result, ignore_errors=ignore_errors)
 
     def _print_task_banner(self, task: t.Any) -> None:
         self._announce()
@@ -69,3 +81,7 @@ class CallbackModule(Default):
         if self._begun:
             super().v2_playbook_on_play_start(self._begun)
         self._begun = None
+
+
+def _task(result: t.Any) -> t.Any:
+    return getattr(result, "task", None) or result._task  # before ansible-core 2.19

@@ -53,7 +53,7 @@ def fixture_printed(tmp_path):
             command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
         )
         assert done.returncode == 2 and "callback" not in done.stderr.lower(), done.stderr
-        return done.stdout
+        return done.stdout + done.stderr
 
     return run
 
@@ -73,3 +73,20 @@ def test_only_what_has_a_result_is_printed(printed):
 
 def test_beside_options_of_the_default(printed):
     assert headings(printed(ANSIBLE_DISPLAY_OK_HOSTS="false")) == ["Useful", "Changed", "Broken", "Fails"]
+
+
+def test_a_refusal_is_its_text(printed):
+    text = printed()
+    assert text.count("the reason") == 1 and "play.yml" not in text and "Origin" not in text
+
+
+def test_a_refusal_of_a_condition(printed, monkeypatch):
+    check = {"name": "Fails", "ansible.builtin.assert": {"that": "1 > 2", "fail_msg": "the reason"}}
+    monkeypatch.setitem(PLAYS[3], "tasks", [check])
+    text = printed()
+    assert text.count("the reason") == 1 and "1 > 2" not in text and "play.yml" not in text and "evaluated" not in text
+
+
+def test_another_failure_says_where_it_stands(printed, monkeypatch):
+    monkeypatch.setitem(PLAYS[3], "tasks", [{"name": "Fails", "ansible.builtin.command": "false"}])
+    assert "non-zero return code" in printed()
