@@ -18,7 +18,7 @@ from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.inventory import GROUP, common_value, members
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.description.misspelt import without_prefix
-from ..plugin_utils.description.outputs import refusals, unwritten
+from ..plugin_utils.description.outputs import pages, refusals, unwritten
 from ..plugin_utils.description.run_values import wrong_values
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.description.variables import PREFIX
@@ -122,7 +122,14 @@ class ActionModule(ActionBase):
         return {
             **result,
             "changed": False,
-            "selection": {**found, **left, "asked": asked, "bundle": bundle, "show": options["show"]},
+            "selection": {
+                **found,
+                **left,
+                "asked": asked,
+                "bundle": bundle,
+                "show": options["show"],
+                "pages": pages(options["playbook"], own, plan["deployment"]),
+            },
         }
 
     def _plan(

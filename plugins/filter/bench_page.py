@@ -11,9 +11,9 @@ from ..plugin_utils.bench.page import bench_page
 from ..plugin_utils.description.loader import plain
 
 
-def page_filter(report: t.Any) -> str:
+def page_filter(report: t.Any, run: t.Any = None) -> str:
     """Adapter: the report of the filter _bench_report on the left."""
-    return bench_page(plain(report))
+    return bench_page(plain(report), plain(run or {}))
 
 
 class FilterModule:

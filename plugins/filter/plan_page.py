@@ -11,9 +11,9 @@ from ..plugin_utils.description.loader import plain
 from ..plugin_utils.views.plan_page import plan_page
 
 
-def plan_page_filter(plan: t.Any) -> str:
+def plan_page_filter(plan: t.Any, run: t.Any = None) -> str:
     """Adapter: a plan in, the text of the page out."""
-    return plan_page(plain(plan))
+    return plan_page(plain(plan), plain(run or {}))
 
 
 class FilterModule:

@@ -23,22 +23,23 @@ MEANINGS = {
 
 
 def acceptance_text(report: Record) -> list[str]:
-    """Lines: verdict, facts, stages, figures, versions, deviations, and room for signatures."""
+    """Lines: verdict, facts, deviations, stages, figures, versions, and room for signatures."""
     count = len(report["deviations"])
     lines = [f"# Acceptance of {report['deployment']}: {report['verdict'].upper()}", ""]
     lines += [f"{name}: {value}" + "  " for name, value in facts(report)]
-    lines += ["", "## Stages", "", *table(stage_rows(report)), ""]
-    if report["figures"]:
-        lines += ["## Figures", "", *(f"- {row['stage']}: {row['text']}" for row in report["figures"]), ""]
-    if report["bench"]:
-        lines += [*table(load_rows(report["bench"])), ""]
-    lines += ["## Versions", "", *table(version_rows(report)), "", f"## Deviations: {count}", ""]
+    lines += ["", f"## Deviations: {count}", ""]
     for number, group in enumerate(groups(report), 1):
         first = group[0]
         places = one_line(", ".join(dict.fromkeys(finding.path for finding in group)))
         lines.append(f"{number}. {MEANINGS[first.severity].upper()} {places}: {one_line(first.problem)} [{first.id}]")
         lines += [f"   {one_line(text)}" for text in (first.why, first.fix and f"Fix: {first.fix}") if text]
     lines += [] if count else ["None."]
+    lines += ["", "## Stages", "", *table(stage_rows(report)), ""]
+    if report["figures"]:
+        lines += ["## Figures", "", *(f"- {row['stage']}: {row['text']}" for row in report["figures"]), ""]
+    if report["bench"]:
+        lines += [*table(load_rows(report["bench"])), ""]
+    lines += ["## Versions", "", *table(version_rows(report))]
     return [
         *lines,
         "",

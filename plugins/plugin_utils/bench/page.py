@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
+from markupsafe import Markup
+
+from ..description.findings import Finding, grouped
 from ..description.values import natural
-from ..hosts.page import escaped, whole_page
-from ..hosts.report_style import STYLE
 from ..hosts.tuning_state import state_lines
+from ..pages.render import counted, findings_of, markup, origin, page, verdict_of
 from .curves import Curve, bars, lines
 from .text import (
     comparison_rows,
@@ -45,54 +47,41 @@ STAGES = (
     ("prefill_seconds", "prefill"),
     ("decode_seconds", "decode"),
 )
-VERDICTS = {"worse": "error", "better": "ok", "not judged": "warning"}
-OWN_STYLE = """
-.curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
-.curves svg { width: 100%; height: auto; }
-.plain td { font-variant-numeric: tabular-nums; }
-"""
 
 
-def bench_page(report: Record) -> str:
-    """The page's text. Raises LibraryMissing without pygal."""
-    settings = report["settings"]
-    title = f"Benchmark of {report['deployment']}"
+def bench_page(report: Record, run: t.Mapping[str, str] | None = None) -> str:
+    """The page's text. ``run``: ``date`` and ``inventory``. Raises LibraryMissing without pygal."""
+    settings, before = report["settings"], report.get("before")
     facts = [
+        ("Model", report["model"]),
         ("Software", versions_text(report)),
         ("Before", other_versions_text(report)),
-        ("Plan", report["digest"][:12]),
-        ("Devices", report["devices"] or ""),
+        ("Devices", report["devices"]),
         ("Load made on", f"{report['host']}{driver_text(settings)}"),
         ("Profile", settings["profile"]),
         ("Tokens", f"{settings['prefix'] + settings['input']} in, {settings['output']} out"),
         ("Repeats", f"{count(settings['repeats'])} of each load; tables show the median (least to most)"),
-        (
-            "Compared",
-            f"{topology_text(report['before'])} before, {topology_text(report['topology'])} now"
-            if report.get("before")
-            else "",
-        ),
+        ("Compared", f"{topology_text(before)} before, {topology_text(report['topology'])} now" if before else ""),
         ("Tuning", " ".join(line.strip() for line in state_lines(report.get("tuning") or {})).removeprefix("Tuning: ")),
         ("Seen before", "; ".join(line.removesuffix(".") for line in known_lines(report))),
         ("Limits", ", ".join(f"{name} {value} ms" for name, value in report["slo"].items() if value)),
+        ("Plan", report["digest"]),
+        *origin(run),
     ]
-    state, verdict = ("ok", "Passed.") if report["passed"] else ("error", "Failed: see the findings.")
-    body = [
-        f'<p class="verdict {state}">{verdict}</p>',
-        '<dl class="run">'
-        + "".join(f"<dt>{name}</dt><dd>{escaped(value)}</dd>" for name, value in facts if value)
-        + "</dl>",
-        *(_finding(finding) for finding in report["findings"]),
-        '<div class="curves">' + "".join(_curves(report)) + "</div>",
-        table_part("Loads", load_rows(report)),
-        table_part("Comparison with the earlier report", comparison_rows(report), VERDICTS),
-        table_part("The same model in vLLM-Ascend's CI", upstream_rows(report)),
-        table_part("Engines", engine_rows(report)),
-        table_part("Routers and stores", other_rows(report)),
-        _stages(report),
-    ]
-    text = "\n".join(part for part in body if part)
-    return whole_page(title, STYLE + OWN_STYLE, f"<main><h1>{escaped(title)}</h1>{text}</main>")
+    verdict = f"{'passed' if report['passed'] else 'failed'}, {counted(report['findings'])}"
+    return page(
+        "bench",
+        f"Benchmark of {report['deployment']}",
+        verdict_of(verdict, report["findings"], facts, "" if report["passed"] else "error"),
+        findings=findings_of(grouped(Finding.from_dict(item) for item in report["findings"])),
+        curves=list(_curves(report)),
+        loads=load_rows(report),
+        comparison=comparison_rows(report),
+        upstream=upstream_rows(report),
+        engines=engine_rows(report),
+        others=other_rows(report),
+        stages=_stages(report),
+    )
 
 
 def count(number: int) -> str:
@@ -100,13 +89,7 @@ def count(number: int) -> str:
     return f"{number} measurement{'' if number == 1 else 's'}"
 
 
-def _finding(finding: Record) -> str:
-    mark = f'<span class="cell {escaped(finding["severity"])}">{escaped(finding["severity"])}</span>'
-    text = f"<p>{escaped(finding['problem'])}.</p><p>{escaped(finding['why'])} Fix: {escaped(finding['fix'])}</p>"
-    return f"<article><h3>{mark} {escaped(finding['id'])} · {escaped(finding['path'])}</h3>{text}</article>"
-
-
-def _curves(report: Record) -> t.Iterator[str]:
+def _curves(report: Record) -> t.Iterator[tuple[str, Markup]]:
     loads, earlier = report["loads"], report.get("earlier") or {}
     labels = [load["title"] for load in loads]
     for title, unit, figures, limit in CURVES:
@@ -117,10 +100,11 @@ def _curves(report: Record) -> t.Iterator[str]:
             before = [(name, [earlier.get(label, {}).get(figure) for label in labels]) for figure, name in ends]
             known = {name for name, _values in shown}
             old = [(name, values) for name, values in before if name in known and set(values) != {None}]
-            yield lines(f"{title} ({unit})", unit, labels, shown, report["slo"].get(limit) or 0, old)
+            drawn = lines(f"{title} ({unit})", unit, labels, shown, report["slo"].get(limit) or 0, old)
+            yield title, markup(drawn)  # the library escapes its texts
 
 
-def _stages(report: Record) -> str:
+def _stages(report: Record) -> Markup | None:
     """Where the time of requests went, in percent of the seconds that each engine counted."""
     # From below: pygal draws the first bar at the bottom.
     engines = sorted(report["engines"].items(), key=lambda item: natural(item[0]), reverse=True)
@@ -128,17 +112,13 @@ def _stages(report: Record) -> str:
     seconds = {name: stage_seconds(gained, moved.get(name)) for name, gained in engines if gained}
     seconds = {name: values for name, values in seconds.items() if any(values)}
     if not seconds:
-        return ""
+        return None
     parts: list[Curve] = [
         (title, [100.0 * values[number] / sum(values) for values in seconds.values()])
         for number, (_counter, title) in enumerate(STAGES)
         if any(values[number] for values in seconds.values())
     ]
-    return (
-        '<h2>Share of each stage</h2><div class="curves">'
-        + bars("Time of requests", "%", list(seconds), parts)
-        + "</div>"
-    )
+    return markup(bars("Time of requests", "%", list(seconds), parts))
 
 
 def stage_seconds(gained: Record, moved: Record | None = None) -> list[float]:
@@ -150,18 +130,3 @@ def stage_seconds(gained: Record, moved: Record | None = None) -> list[float]:
     mean = moved["seconds"] / (moved["number"] or 1) if moved and moved["waited"] else 0.0
     waited = min(queue, mean * (gained.get("requests") or 0.0))
     return [queue - waited, waited, gained.get("prefill_seconds") or 0.0, gained.get("decode_seconds") or 0.0]
-
-
-def table_part(title: str, rows: t.Sequence[t.Sequence[str]], marks: t.Mapping[str, str] | None = None) -> str:
-    """A heading with a table, whose first row is the head; empty without further rows. ``marks``: style of a cell with this text."""
-    if len(rows) < 2:
-        return ""
-    styles = marks or {}
-
-    def cell(text: str) -> str:
-        shown = escaped(text)
-        return f'<td><span class="cell {styles[text]}">{shown}</span></td>' if text in styles else f"<td>{shown}</td>"
-
-    head = "".join(f"<th>{escaped(text)}</th>" for text in rows[0])
-    lines_of = "".join("<tr>" + "".join(map(cell, row)) + "</tr>" for row in rows[1:])
-    return f'<h2>{escaped(title)}</h2><div class="scroll"><table class="plain"><tr>{head}</tr>{lines_of}</table></div>'

@@ -12,13 +12,15 @@ import typing as t
 PLAN = ("plan_file", "plan_html")
 CHECK = ("check_html", "check_json")
 VERIFY = ("verify_file",)
+STATUS = ("status_file", "status_html")
+FOLDER = "inference_pages"
 WRITTEN = {
     "acceptance": (*PLAN, *CHECK, *VERIFY),
     "advise": (*PLAN, "advise_inventory", "advise_json"),
-    "bench": ("status_file",),  # its own are judged with its settings
+    "bench": STATUS,  # its own are judged with its settings
     "check": (*PLAN, *CHECK),
     "deploy": (*PLAN, *CHECK, "manifests_file"),
-    "drill": ("status_file", "drill_json", "drill_markdown", *VERIFY),
+    "drill": (*STATUS, "drill_json", "drill_markdown", *VERIFY),
     "fabric": (*PLAN, "fabric_json"),
     "kubernetes": (*PLAN, "manifests_file"),
     "logs": ("logs_file",),
@@ -26,7 +28,7 @@ WRITTEN = {
     "prepare": (*PLAN, *CHECK),
     "rollback": VERIFY,
     "site": (*PLAN, *CHECK, *VERIFY, "manifests_file"),
-    "status": ("status_file",),
+    "status": STATUS,
     "upgrade": (*PLAN, *CHECK, *VERIFY),
     "verify": (*PLAN, *VERIFY),
 }
@@ -46,6 +48,23 @@ def closed(folder: str) -> tuple[str, str]:
     if not os.access(folder, os.W_OK | os.X_OK):
         return f"the controller's user may not write in {folder}", "Name another folder, or change its owner."
     return "", ""
+
+
+def pages(playbook: str, variables: t.Mapping[str, t.Any], deployment: str) -> dict[str, t.Any]:
+    """``folder`` of the deployment's HTML pages, empty if none is wanted; ``names`` of those that are there or that this playbook writes."""
+    if not variables.get(FOLDER):
+        return {"folder": "", "names": []}
+    folder = os.path.join(os.path.realpath(os.path.expanduser(str(variables[FOLDER]))), deployment)
+    there = [
+        name[: -len(".html")]
+        for name in (os.listdir(folder) if os.path.isdir(folder) else [])
+        if name.endswith(".html")
+    ]
+    mine = [name[: -len("_html")] for name in WRITTEN.get(playbook, ()) if name.endswith("_html")]
+    return {
+        "folder": folder,
+        "names": sorted({*there, *mine, "plan", *(["bench"] if playbook == "bench" else [])} - {"index"}),
+    }
 
 
 def unwritten(playbook: str, variables: t.Mapping[str, t.Any]) -> list[str]:
@@ -80,6 +99,10 @@ def refusals(playbook: str, variables: t.Mapping[str, t.Any]) -> list[str]:
         if problem:
             fix = "name the file that the playbook bench wrote with inference_bench_json, or remove the variable: metrics are read then."
             found.append(f"{REPORT}: {problem}. Nothing was changed. Fix: {fix}")
+    folder = str(variables[FOLDER] or "") if FOLDER in variables else ""
+    problem, fix = closed(os.path.realpath(os.path.expanduser(folder))) if folder else ("", "")
+    if problem:
+        found.append(f"{FOLDER}: {problem}, so no page could be written. Nothing was changed. Fix: {fix}")
     for name in (f"inference_{name}" for name in WRITTEN.get(playbook, ())):
         path = str(variables[name] or "") if name in variables else ""
         problem, fix = unwritable(os.path.realpath(os.path.expanduser(path))) if path else ("", "")

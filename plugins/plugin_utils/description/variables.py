@@ -95,6 +95,7 @@ RUN_VARIABLES = {
     "manifests_dir": "Kubernetes: folder for a file for each manifest and a kustomization.",
     "outside": "Host outside of the deployment, such as localhost, from which the playbook verify tries the planned ports.",
     "plan": "The plan itself; set by the playbook plan for later playbooks.",
+    "pages": "Folder in which each deployment has the latest HTML pages of its plan, check, status and benchmark, and an index of these.",
     "plan_file": "File for the plan, as JSON.",
     "model_facts": "File that the playbook check wrote (inference_check_json); plan shows the memory of each pool.",
     "plan_html": "File for the plan, as one HTML page with a picture of the deployment.",
@@ -105,6 +106,7 @@ RUN_VARIABLES = {
     "services": "Names of the services that the playbook restart restarts, as a list or as A,B. Default: all.",
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
+    "status_html": "File for the status of the services, as one HTML page with a picture of the deployment.",
     "upgrade_mode": "How the playbooks upgrade and rollback change the services: rolling, set or all. Default: the gentlest one that is "
     "possible. One that is not possible is refused.",
     "upgrade_watch": "Seconds for which the playbook upgrade watches each share of requests that new routers get in the mode set. Default: 60.",

@@ -55,11 +55,16 @@ def _newer(plan: Plan, refusal: str) -> list[str]:
 
 
 def _entry(plan: Plan) -> list[str]:
-    """Where clients send requests. A cluster decides it after the plan."""
+    url = entry_url(plan)
+    return [f"Clients send requests to {url}"] if url else []
+
+
+def entry_url(plan: Plan) -> str:
+    """Where clients send requests; empty in a cluster, which decides it after the plan."""
     entry = plan["verify"].get("entry", {})
     if not entry.get("url") or (entry["kind"] == "direct" and len(plan["verify"]["colocated"]) > 1):
-        return []  # without a router clients choose an engine
-    return [f"Clients send requests to {entry['url']}"]
+        return ""  # without a router clients choose an engine
+    return str(entry["url"])
 
 
 def _recipe(plan: Plan) -> list[str]:

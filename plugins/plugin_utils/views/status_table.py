@@ -267,21 +267,30 @@ def _stamp(seconds: float | None) -> str | None:
 
 def status_table(report: t.Mapping[str, t.Any]) -> list[str]:
     """The report's lines: one for each service, then the findings, then the ends of the logs."""
-    services = report["services"]
-    running = sum(service["state"] == "running" and service["answers"] is not False for service in services)
-    head = [
-        f"{report['deployment']}: {running} of {len(services)} services run"
-        + (", no findings" if report["healthy"] else "")
-    ]
-    lines = head + _rows(services) + _cluster(report["hosts"]) + _findings(report) + _logs(services)
+    services, cluster = report["services"], cluster_text(report["hosts"])
+    head = [f"{report['deployment']}: {running_text(report)}"]
+    lines = (
+        head
+        + _aligned(services)
+        + (["", f"Cluster: {cluster}"] if cluster else [])
+        + _findings(report)
+        + _logs(services)
+    )
     return [one_line(line) for line in lines]  # a text of a host makes no line of its own
 
 
-def _cluster(hosts: t.Mapping[str, Report]) -> list[str]:
-    """What is known of the cluster itself, as a list of one line; of none on hosts."""
+def running_text(report: t.Mapping[str, t.Any]) -> str:
+    """How many services run, and whether that is all there is to say."""
+    services = report["services"]
+    running = sum(service["state"] == "running" and service["answers"] is not False for service in services)
+    return f"{running} of {len(services)} services run" + (", no findings" if report["healthy"] else "")
+
+
+def cluster_text(hosts: t.Mapping[str, Report]) -> str:
+    """What is known of the cluster itself; empty for services on hosts."""
     facts = hosts.get(CLUSTER, {})
     if "nodes" not in facts:
-        return []
+        return ""
     known = [("Kthena", facts["kthena_version"]), ("Volcano", facts["volcano_version"])]
     parts = [f"{name} {version}" for name, version in known if version]
     if facts["nodes"]:
@@ -290,18 +299,28 @@ def _cluster(hosts: t.Mapping[str, Report]) -> list[str]:
     if facts["nodes"] and facts.get("devices_held") is not None:
         parts.append(f"{sum(facts['devices_held'].values())} of them held by pods of others")
     hidden = f"; no permission to read: {', '.join(facts['hidden'])}" if facts["hidden"] else ""
-    return ["", f"Cluster: {', '.join(parts) or 'nothing is known'}{hidden}"]
+    return f"{', '.join(parts) or 'nothing is known'}{hidden}"
 
 
-def _rows(services: list[Report]) -> list[str]:
-    rows = [HEADER] + [_row(service) for service in services]
+def _aligned(services: list[Report]) -> list[str]:
+    rows = status_rows(services)
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _row(row: Report) -> tuple[str, ...]:
+def status_rows(services: t.Iterable[Report]) -> list[tuple[str, ...]]:
+    """HEADER, and a row of texts for each service."""
+    return [HEADER] + [_row(service) for service in services]
+
+
+def state_text(row: t.Mapping[str, t.Any]) -> str:
+    """What a service does: its state, and whether it is silent or gets no requests."""
     state = row["state"] + (", silent" if row["state"] == "running" and row["answers"] is False else "")
-    state += ", drained" if row.get("drained") else ""
+    return state + (", drained" if row.get("drained") else "")
+
+
+def _row(row: Report) -> tuple[str, ...]:
+    state = state_text(row)
     since = (row["since"] or "-").replace("T", " ").rstrip("Z")
     found = str(len(row["findings"])) if row["findings"] else "-"
     return row["service"], row["host"], state, since, row["version"] or "-", _requests(row["requests"]), _kv(row), found
@@ -334,15 +353,16 @@ def _kv(row: Report) -> str:
 
 
 def _findings(report: t.Mapping[str, t.Any]) -> list[str]:
-    lines = list(report["findings"])
-    lines += [
-        f"{service['service']} on {service['host']}: {text}"
-        for service in report["services"]
-        for text in service["findings"]
-    ]
+    lines = finding_texts(report)
     lines += [f"notice: {text}" for text in report.get("notices", ())]
     lines += [f"security advisory: {text}" for text in report["advisories"]]
     return ["", *lines] if lines else []
+
+
+def finding_texts(report: t.Mapping[str, t.Any]) -> list[str]:
+    """What is wrong, of the deployment first, then of each service."""
+    rows = [(f"{row['service']} on {row['host']}", text) for row in report["services"] for text in row["findings"]]
+    return [*report["findings"], *(f"{name}: {text}" for name, text in rows)]
 
 
 def _logs(services: list[Report]) -> list[str]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
 
 import pytest
@@ -12,8 +13,8 @@ from ansible_collections.ascend.inference.plugins.filter.check_plan import check
 from ansible_collections.ascend.inference.plugins.filter.check_report import report_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report_page import check_report
-from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report_style import STYLE
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report_text import check_text
+from ansible_collections.ascend.inference.plugins.plugin_utils.pages import render
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import (
     HOSTS,
     facts,
@@ -22,6 +23,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_c
     plan,
 )
 
+STYLE = (pathlib.Path(render.__file__).parent / "style.css").read_text(encoding="utf-8")
 RUN = {"date": "2026-11-21 23:00 UTC", "command": "ascend.inference.check"}
 
 
@@ -145,10 +147,10 @@ def test_lost_and_slow_pings_have_marks_and_times():
     data["n3"]["ping"]["matrix"]["0"]["10.8.1.10"]["average_ms"] = 0.9
     page, _found = page_of(data)
     matrix = page[page.index('class="matrix"') :].split("</table>")[0]
-    assert matrix.count('<td class="error">&#10007;') == 1
+    assert matrix.count('<td class="error">✗') == 1
     assert matrix.count('<td class="warning">0.9') == 1
     assert matrix.count('<td class="ok">0.02') == 6
-    assert {row.count("<td") for row in re.findall(r"<tr>.*?</tr>", matrix) if "<td" in row} == {4}
+    assert {row.count("<td") for row in re.findall(r"<tr><th.*?</tr>", matrix)} == {4}
     assert matrix.count('<th scope="row">') == 8
 
 

@@ -10,7 +10,7 @@ import re
 
 import pytest
 import yaml
-from ansible_collections.ascend.inference.plugins.plugin_utils.description.outputs import WRITTEN, refusals
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.outputs import WRITTEN, pages, refusals
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import RUN_VARIABLES
 
 PLAYBOOKS = pathlib.Path(__file__).resolve().parents[4] / "playbooks"
@@ -82,3 +82,19 @@ def test_a_report_that_is_no_text_is_refused_and_one_of_json_is_not(tmp_path, mo
     assert "is not JSON" in refusals("advise", {"inference_advise_report": "bytes.json"})[0]
     (tmp_path / "report.json").write_text("{}", encoding="utf-8")
     assert refusals("advise", {"inference_advise_report": "report.json"}) == []
+
+
+def test_pages_have_a_folder_for_each_deployment(tmp_path):
+    variables = {"inference_pages": str(tmp_path)}
+    assert pages("status", {}, "d") == {"folder": "", "names": []}
+    assert pages("status", variables, "d") == {"folder": str(tmp_path / "d"), "names": ["plan", "status"]}
+    (tmp_path / "d").mkdir()
+    for name in ("index.html", "bench.html", "notes.txt"):
+        (tmp_path / "d" / name).touch()
+    assert pages("check", variables, "d")["names"] == ["bench", "check", "plan"]
+
+
+def test_a_folder_of_pages_that_is_missing_is_refused(tmp_path):
+    (text,) = refusals("plan", {"inference_pages": str(tmp_path / "missing")})
+    assert "is no folder on the controller, so no page could be written" in text and "Create the folder" in text
+    assert refusals("plan", {"inference_pages": str(tmp_path)}) == []
