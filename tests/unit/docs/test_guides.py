@@ -147,11 +147,16 @@ def test_inventories_can_be_planned(name, text, tmp_path):
     assert f'"model": "{plan["model"]["name"]}"' in text_of_page
 
 
-def test_readme_names_every_playbook_and_only_those():
-    table = (ROOT / "README.md").read_text(encoding="utf-8").split("## Playbooks")[1].split("\n## ")[0]
-    named = set(re.findall(r"^\| `(\w+)` \|", table, re.M))
+def test_the_page_of_playbooks_names_every_one_and_only_those():
+    named = re.findall(r"^   \* - ``(\w+)``$", (RST / "guide_playbooks.rst").read_text(encoding="utf-8"), re.M)
     there = {path.stem for path in (ROOT / "playbooks").glob("*.yml") if not path.stem.startswith("kubernetes")}
-    assert named == there
+    assert sorted(named) == sorted(there)
+
+
+def test_readme_has_the_playbooks_of_the_first_day():
+    table = (ROOT / "README.md").read_text(encoding="utf-8").split("## Playbooks")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.M) == ["plan", "check", "site", "status", "remove"]
+    assert "(docs/docsite/rst/guide_playbooks.rst)" in table
 
 
 def test_links_of_readme_lead_somewhere():
