@@ -4,6 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Check the documentation of modules, filters, roles and the guides, and build the site docs/build/html from them.
 # The site is built from a copy with generated pages of all rules and checks, without network. Warnings are errors.
+# Pages with a catalog in docs/locale/zh_CN are built in Chinese, too. A translation whose paragraph changed is an error.
 . "$(dirname "$0")/../lib.sh"
 use docs
 dependencies=$(environment collections)
@@ -28,4 +29,16 @@ say "sphinx-build"
 rm -rf .cache/docs/pictures
 cp -r docs/pictures .cache/docs/pictures # the path in the pages
 sphinx-build -q -W --keep-going -b html -d .cache/docs/doctrees -c docs/site "$pages" "$site"
+say "pages in Chinese"
+chinese=.cache/docs/zh_CN
+rm -rf "$chinese" && mkdir -p "$chinese/source" && cp -r docs/locale "$chinese/locale"
+for catalog in docs/locale/zh_CN/LC_MESSAGES/*.po; do
+    name=$(basename "$catalog" .po)
+    cp "$pages/docsite/$name.rst" "$chinese/source/"
+done
+cp docs/site/zh_CN.rst "$chinese/source/index.rst"
+cp -r docs/pictures "$chinese/pictures"
+sphinx-build -q -W --keep-going -b gettext -D language=zh_CN -c docs/site "$chinese/source" "$chinese/messages"
+python docs/translations.py check "$chinese/messages"
+sphinx-build -q -W --keep-going -b html -D language=zh_CN -D locale_dirs=../locale -c docs/site "$chinese/source" "$site/zh_CN"
 say "done: $site/index.html"
