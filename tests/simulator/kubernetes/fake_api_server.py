@@ -357,11 +357,15 @@ class Handler(BaseHTTPRequestHandler):
 
     def log(self, pod, query):
         """A container's log; only one that has restarted has a previous one."""
-        status = pod["status"]["containerStatuses"][0]
-        if query.get("previous", ["false"])[0] == "true" and "lastState" not in status:
-            text = f'previous terminated container "{status["name"]}" in pod "{pod["metadata"]["name"]}" not found'
+        name, container = pod["metadata"]["name"], query["container"][0]
+        status = (pod["status"].get("containerStatuses") or [{"state": {"waiting": {}}}])[0]
+        if "waiting" in status["state"] and "lastState" not in status:
+            text = f'container "{container}" in pod "{name}" is waiting to start: ContainerCreating'
             raise Refused(400, "BadRequest", text)
-        text = self.api.logs(pod["metadata"]["name"]) or f"the log of {query['container'][0]}\n"
+        if query.get("previous", ["false"])[0] == "true" and "lastState" not in status:
+            text = f'previous terminated container "{container}" in pod "{name}" not found'
+            raise Refused(400, "BadRequest", text)
+        text = self.api.logs(name) or f"the log of {container}\n"
         if "lastState" in status:
             text += "RuntimeError: no NPU\n"
         lines = [line for line in text.splitlines(True) if is_within(line, query.get("sinceSeconds", [""])[0])]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulates Kthena's ModelServing controller and the Deployment controller according to a recorded life cycle."""
+"""Simulates what makes pods (for ModelServings see fake_serving.py), schedules, starts and ends them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import threading
 import time
 
 import fake_pods
+from fake_serving import Servings, label, ready, share
 from fake_store import Refused, now
 
-PREFIX = "modelserving.volcano.sh/"
 LEADER = "leaderworkerset.sigs.k8s.io/"
 UNNOTICED = 4  # steps, as the 40 s until a node that does not report counts as lost
 TOLERATED = 15  # steps, as the 300 s that a pod stays on a node that does not report
@@ -29,7 +29,7 @@ class Controller(threading.Thread):
         super().__init__(daemon=True)
         self.network = network
         self.store, self.pace, self.deployments = store, pace, deployments
-        self.seen = {}
+        self.seen, self.servings = {}, Servings(self)
         self.next_address = 1
 
     def run(self):
@@ -42,7 +42,7 @@ class Controller(threading.Thread):
         """Look at everything once."""
         with self.store.lock:
             for serving in self.store.list("modelservings"):
-                self.serve(serving)
+                self.servings.serve(serving)
             self.orphans()
             self.nodes()
             self.pods()
@@ -50,187 +50,6 @@ class Controller(threading.Thread):
             self.lead()
             if self.deployments:
                 self.deploy()
-
-    def serve(self, serving):
-        """One step of one ModelServing."""
-        head, name = serving["metadata"], serving["metadata"]["name"]
-        memory = self.seen.setdefault(head["uid"], {"groups": [], "step": 0, "generation": 0})
-        if head.get("deletionTimestamp"):
-            return self.leave(serving, memory)
-        if memory["generation"] != head["generation"]:
-            memory.update(generation=head["generation"], step=0)
-        memory["step"] += 1
-        if memory["step"] == 1:
-            return None  # for a while the status describes the old generation
-        broken = [refusal for role in serving["spec"]["template"]["roles"] for refusal in self.refusals(role)]
-        if broken:
-            return None  # a real controller reports this only in its log
-        self.resize(serving, memory)
-        held = self.update(serving, memory)
-        self.fill(serving, memory)
-        self.report(serving, memory, held)
-        return name
-
-    @staticmethod
-    def refusals(role):
-        """The reason why the server rejects the role's pods."""
-        templates = [role["entryTemplate"]] + ([role["workerTemplate"]] if role.get("workerReplicas") else [])
-        return [problem for template in templates for problem in fake_pods.problems(template["spec"])]
-
-    def own(self, serving, **labels):
-        """The serving's pods with these labels."""
-        wanted = {PREFIX + "name": serving["metadata"]["name"]}
-        wanted.update({PREFIX + key.replace("_", "-"): value for key, value in labels.items()})
-        space = serving["metadata"]["namespace"]
-        return self.store.list("pods", space, lambda pod: wanted.items() <= pod["metadata"].get("labels", {}).items())
-
-    def resize(self, serving, memory):
-        """Scale groups: new groups get the next number, those with the highest number are removed first."""
-        wanted = serving["spec"].get("replicas", 1)
-        while len(memory["groups"]) < wanted:
-            memory["groups"].append(max(memory["groups"], default=-1) + 1)
-        while len(memory["groups"]) > wanted:
-            gone = memory["groups"].pop()
-            for pod in self.own(serving, group_name=f"{serving['metadata']['name']}-{gone}"):
-                self.terminate(pod)
-
-    def update(self, serving, memory):
-        """Replace pods of an older revision; returns whether the status is outdated, as observed."""
-        strategy = (serving["spec"].get("rolloutStrategy") or {}).get("type", "ServingGroupRollingUpdate")
-        old = [pod for pod in self.own(serving) if self.is_old(serving, pod) and not self.is_kept(serving, pod)]
-        going = [pod for pod in self.own(serving) if pod["metadata"].get("deletionTimestamp")]
-        if not old or going:
-            return bool(going)
-        if strategy == "RoleRollingUpdate":
-            roles = {role["name"]: role for role in serving["spec"]["template"]["roles"]}
-            for name in sorted({label(pod, "role") for pod in old}):
-                mine = [pod for pod in self.own(serving, role=name) if not self.is_old(serving, pod)]
-                if "maxUnavailable" in roles.get(name, {}) and not all(ready(pod) for pod in mine):
-                    continue
-                if len(self.own(serving, role=name)) < self.wanted(serving, roles.get(name, {})):
-                    continue  # the pod before was not created again yet
-                ids = sorted({label(pod, "role-id") for pod in old if label(pod, "role") == name}, key=ordinal)
-                chosen = ids[-1:] if "maxUnavailable" in roles.get(name, {}) else ids
-                for pod in old:
-                    if label(pod, "role-id") in chosen:
-                        self.terminate(pod)
-            return True
-        if all(ready(pod) for pod in self.own(serving) if not self.is_old(serving, pod)):
-            group = sorted({label(pod, "group-name") for pod in old}, key=lambda item: int(item.rsplit("-", 1)[1]))[-1]
-            for pod in self.own(serving, group_name=group):
-                self.terminate(pod)
-            number = int(group.rsplit("-", 1)[1])
-            if number != max(
-                memory["groups"]
-            ):  # observed with v1.0.0: all except the last are created with a new number
-                memory["groups"] = [group for group in memory["groups"] if group != number] + [
-                    max(memory["groups"]) + 1
-                ]
-        return True
-
-    def is_kept(self, serving, pod):
-        """Whether the partition protects a pod's group, or with RoleRollingUpdate its instance, from updates: the first existing ones."""
-        strategy = serving["spec"].get("rolloutStrategy") or {}
-        partition, key, mine = (strategy.get("rollingUpdateConfiguration") or {}).get("partition", 0), "group-name", {}
-        if strategy.get("type") == "RoleRollingUpdate":
-            roles = {role["name"]: role.get("partition", 0) for role in serving["spec"]["template"]["roles"]}
-            partition, key = roles.get(label(pod, "role"), 0), "role-id"
-            mine = {"group_name": label(pod, "group-name"), "role": label(pod, "role")}
-        known = sorted({label(item, key) for item in self.own(serving, **mine)}, key=ordinal)
-        return label(pod, key) in known[:partition]
-
-    @staticmethod
-    def wanted(serving, role):
-        """The number of a role's pods."""
-        return serving["spec"].get("replicas", 1) * role.get("replicas", 1) * (role.get("workerReplicas", 0) + 1)
-
-    @staticmethod
-    def is_old(serving, pod):
-        """Whether the template of the pod's role has changed."""
-        for role in serving["spec"]["template"]["roles"]:
-            if role["name"] == label(pod, "role"):
-                return label(pod, "role-template-hash") != revision(role)
-        return True
-
-    def fill(self, serving, memory):
-        """Create missing pods and remove surplus pods."""
-        for group in memory["groups"]:
-            for role in serving["spec"]["template"]["roles"]:
-                for index in range(role.get("replicas", 1)):
-                    self.make(serving, group, role, index)
-                full = f"{serving['metadata']['name']}-{group}"
-                for pod in self.own(serving, group_name=full, role=role["name"]):
-                    if int(label(pod, "role-id").rsplit("-", 1)[1]) >= role.get("replicas", 1):
-                        self.terminate(pod)
-
-    def make(self, serving, group, role, index):
-        """The pods of one replica of a role: the entry, and its workers."""
-        base, role_id = f"{serving['metadata']['name']}-{group}", f"{role['name']}-{index}"
-        for number in range(role.get("workerReplicas", 0) + 1):
-            template = role["entryTemplate"] if number == 0 else role["workerTemplate"]
-            labels = dict((template.get("metadata") or {}).get("labels") or {})
-            labels.update(
-                {
-                    PREFIX + "name": serving["metadata"]["name"],
-                    PREFIX + "group-name": base,
-                    PREFIX + "role": role["name"],
-                    PREFIX + "role-id": role_id,
-                    PREFIX + "role-template-hash": revision(role),
-                }
-            )
-            if number == 0:
-                labels[PREFIX + "entry"] = "true"
-            head = {"name": f"{base}-{role_id}-{number}", "labels": labels}
-            head["annotations"] = dict((template.get("metadata") or {}).get("annotations") or {})
-            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": copy.deepcopy(template["spec"])}
-            pod["status"] = {"phase": "Pending"}
-            self.create_pod(serving["metadata"]["namespace"], pod)
-
-    def report(self, serving, memory, held):
-        """Write the status; during a role's update Available with no updated group was observed."""
-        groups = memory["groups"]
-        names = [f"{serving['metadata']['name']}-{group}" for group in groups]
-        pods = {name: list(self.own(serving, group_name=name)) for name in names}
-        wanted = sum(
-            role.get("replicas", 1) * (role.get("workerReplicas", 0) + 1)
-            for role in serving["spec"]["template"]["roles"]
-        )
-        live = {name: [pod for pod in pods[name] if not pod["metadata"].get("deletionTimestamp")] for name in names}
-        updated = [
-            name
-            for name in names
-            if len(live[name]) == wanted and not any(self.is_old(serving, item) for item in live[name])
-        ]
-        available = [name for name in names if len(live[name]) == wanted and all(ready(item) for item in live[name])]
-        status = {
-            "observedGeneration": serving["metadata"]["generation"],
-            "replicas": len(groups),
-            "updatedReplicas": 0 if held else len(updated),
-            "availableReplicas": len(groups) if held else len(available),
-            "currentReplicas": len(available),
-        }
-        done = held or len(available) == len(groups)
-        status["conditions"] = [
-            condition("Progressing", not done, "GroupProgressing"),
-            condition("Available", done, "AllGroupsReady"),
-        ]
-        before = serving.get("status") or {}
-        for item in before.get("conditions", []):  # an unchanged condition keeps its time
-            for mine in status["conditions"]:
-                if mine["type"] == item["type"] and mine["status"] == item["status"]:
-                    mine["lastTransitionTime"] = item["lastTransitionTime"]
-        self.store.set_status("modelservings", serving["metadata"]["namespace"], serving["metadata"]["name"], status)
-
-    def leave(self, serving, memory):
-        """Deletion in the foreground: pods are deleted, created once more, and deleted again."""
-        if not self.own(serving) and memory.get("again"):
-            self.store.remove("modelservings", serving["metadata"]["namespace"], serving["metadata"]["name"])
-        elif not self.own(serving):
-            memory["again"] = True
-            self.fill(serving, memory)
-        else:
-            for pod in self.own(serving):
-                self.terminate(pod)
 
     def orphans(self):
         """Remove pods whose ModelServing, Deployment or LeaderWorkerSet no longer exists, and Services of the last."""
@@ -523,11 +342,6 @@ class Controller(threading.Thread):
         return ""
 
 
-def label(thing, name):
-    """One of Kthena's labels."""
-    return thing["metadata"].get("labels", {}).get(PREFIX + name, "")
-
-
 def reports(node):
     """Whether a node says that it is ready."""
     conditions = (node.get("status") or {}).get("conditions", [])
@@ -537,11 +351,6 @@ def reports(node):
 def is_up(node):
     """Whether it takes pods, too."""
     return reports(node) and not (node.get("spec") or {}).get("unschedulable")
-
-
-def ordinal(name):
-    """The number at the end of a name."""
-    return int(name.rsplit("-", 1)[1])
 
 
 def restarts_its_group(pod):
@@ -562,17 +371,6 @@ def bounds(spec):
         share(given.get(key, "25%"), spec.get("replicas", 1), up)
         for key, up in (("maxSurge", 99), ("maxUnavailable", 0))
     )
-
-
-def share(value, whole, up):
-    """A number, or a percentage of ``whole``, rounded up with ``up``."""
-    return value if isinstance(value, int) else (int(value.rstrip("%")) * whole + up) // 100
-
-
-def ready(pod):
-    """Whether the pod has this condition."""
-    conditions = (pod.get("status") or {}).get("conditions", [])
-    return any(item["type"] == "Ready" and item["status"] == "True" for item in conditions)
 
 
 def revision(role):

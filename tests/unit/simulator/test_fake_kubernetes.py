@@ -10,13 +10,14 @@ import pathlib
 import sys
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.readiness import pending_serving
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.readiness import alive, pending_serving
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "simulator" / "kubernetes"))
 import fake_api_server
 import fake_shapes
 from fake_controller import Controller
+from fake_serving import ready
 from fake_store import Refused, Store
 
 SERVING = {
@@ -51,7 +52,7 @@ def world():
     def step(times=1):
         for dummy in range(times):
             for item in store.list("modelservings"):
-                controller.serve(item)
+                controller.servings.serve(item)
             controller.orphans()
             controller.pods()
 
@@ -153,7 +154,8 @@ def test_no_state_on_the_way_is_called_ready(world):
         apply(store, api, wanted)
         for dummy in range(16):
             thing = store.get("modelservings", "n", "s")
-            if not pending_serving(thing):
+            # By the source the group is of the new revision, and still runs, as soon as its last old role is ending.
+            if not pending_serving(thing) and len(alive(store.list("pods"))) == 2:
                 ready += 1
                 assert thing["status"]["observedGeneration"] == thing["metadata"]["generation"]
                 images = {pod["spec"]["containers"][0]["image"] for pod in store.list("pods")}
@@ -173,8 +175,95 @@ def test_a_broken_update_stops_after_one_pod(world):
     role["entryTemplate"]["spec"]["containers"][0]["image"] = "broken"
     apply(store, api, two)
     step(30)
-    images = [pod["spec"]["containers"][0]["image"] for pod in store.list("pods")]
-    assert sorted(images) == ["broken", "i:1", "i:1"]
+    assert images(store) == ["broken", "i:1", "i:1"]
+
+
+def images(store):
+    """Of all pods."""
+    return sorted(pod["spec"]["containers"][0]["image"] for pod in store.list("pods"))
+
+
+def changed(serving, image, role=1):
+    """The ModelServing with another image for a role."""
+    result = copy.deepcopy(serving)
+    result["spec"]["template"]["roles"][role]["entryTemplate"]["spec"]["containers"][0]["image"] = image
+    return result
+
+
+@pytest.mark.parametrize("image", ["broken", "i:2"])
+def test_the_way_back_out_of_the_middle_of_an_update_leaves_pods_of_its_revision(world, image):
+    """manageRollingUpdate: the group was not raised to the revision of the update, so back it counts as up to date."""
+    store, api, step = world
+    two = copy.deepcopy(SERVING)
+    two["spec"]["template"]["roles"][1].update(replicas=2, maxUnavailable=1)
+    apply(store, api, two)
+    step(12)
+    apply(store, api, changed(two, image))
+    while image not in images(store):
+        step()
+    apply(store, api, two)
+    step(60)
+    assert images(store) == sorted([image, "i:1", "i:1"])
+    found, conditions = status(store)
+    assert (found["updatedReplicas"], found["currentRevision"]) == (1, found["updateRevision"])
+    assert conditions["Available"] == ("False" if image == "broken" else "True"), "it calls the other one complete"
+    (left,) = [pod for pod in store.list("pods") if pod["spec"]["containers"][0]["image"] == image]
+    store.remove("pods", "n", left["metadata"]["name"])
+    step(12)
+    assert images(store) == ["i:1"] * 3
+
+
+def test_a_role_that_only_the_failed_update_had_stays(world):
+    store, api, step = world
+    two = copy.deepcopy(SERVING)
+    two["spec"]["template"]["roles"][1].update(replicas=2, maxUnavailable=1)
+    apply(store, api, two)
+    step(12)
+    more = copy.deepcopy(two)
+    more["spec"]["template"]["roles"].append({**more["spec"]["template"]["roles"][0], "name": "x"})
+    apply(store, api, changed(more, "broken"))
+    step(12)
+    apply(store, api, two)
+    step(60)
+    assert images(store) == ["broken", "i:1", "i:1", "i:1"], "that of the other role, and x"
+
+
+@pytest.mark.parametrize("partition, left", [(0, []), (1, ["i:1"]), (3, ["i:1"] * 3)])
+def test_groups_are_replaced_from_the_last_one_on_and_back(world, partition, left):
+    """ServingGroupRollingUpdate: an outdated group that does not run goes first, one at a time; the first ones are kept."""
+    store, api, step = world
+    three = copy.deepcopy(SERVING)
+    rolling = {"maxUnavailable": 1, "partition": partition}
+    three["spec"].update(replicas=3)
+    three["spec"]["rolloutStrategy"] = {"type": "ServingGroupRollingUpdate", "rollingUpdateConfiguration": rolling}
+    apply(store, api, three)
+    step(12)
+    apply(store, api, changed(three, "broken"))
+    step(60)
+    assert images(store).count("broken") == (partition < 3), "it stops at the first one that does not run"
+    step(20)
+    apply(store, api, changed(three, "i:2"))
+    step(120)
+    assert [image for image in images(store) if image == "i:1"][3:] == left
+    apply(store, api, three)
+    step(120)
+    assert images(store) == ["i:1"] * 6
+
+
+@pytest.mark.parametrize("policy, kept", [("RoleRecreate", 2), ("ServingGroupRecreate", 0), ("None", 2)])
+def test_what_a_deleted_pod_takes_with_it(world, policy, kept):
+    """handleDeletedPod."""
+    store, api, step = world
+    two = copy.deepcopy(SERVING)
+    two["spec"]["recoveryPolicy"] = policy
+    two["spec"]["template"]["roles"][1]["replicas"] = 2
+    apply(store, api, two)
+    step(12)
+    before = {pod["metadata"]["uid"] for pod in store.list("pods")}
+    store.remove("pods", "n", "s-0-d-1-0")
+    step(20)
+    after = [pod for pod in store.list("pods") if ready(pod)]
+    assert (len(after), len(before & {pod["metadata"]["uid"] for pod in after})) == (3, kept)
 
 
 DEPLOYMENT = {

@@ -1084,7 +1084,7 @@ def test_a_log_is_asked_for_by_seconds_and_with_the_container_before_a_restart(m
 
 def test_a_controller_that_makes_no_pods_is_named_early(module):
     server = Server()
-    server.controller.serve = lambda serving: None
+    server.controller.servings.serve = lambda serving: None
     done = module(server, "deploy", stuck_timeout=5)
     assert "kthena-controller-manager" in done["msg"]
     assert "waiting does not help decode: its controller makes no pods, prefill: its" in done["msg"]
@@ -1312,7 +1312,7 @@ def test_the_status_knows_pods_of_several_nodes_and_of_another_revision(module, 
         "a worker is not taken for an entry that is being replaced"
     )
     assert [status.Pods(None, wide, [worker, entry]).pods[name] for name in ranks] == [[entry], [worker]]
-    server.controller.update = lambda serving, memory: False  # no pod is replaced
+    server.controller.servings.manage_rolling_update = lambda *arguments: None  # no pod is replaced
     other = plan(pools__decode__data_parallel_size=32, pools__decode__args={"max-num-seqs": 7})
     module(server, "deploy", other, timeout=5)
     done = module(server, "info", other, query_services=True)
