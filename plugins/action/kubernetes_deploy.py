@@ -14,7 +14,6 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 
 Record = dict[str, t.Any]
 SLICE = 60  # seconds; each slice starts Python once more
-TIMEOUT = 1800  # the module's default
 
 
 class ActionModule(ActionBase):
@@ -27,13 +26,11 @@ class ActionModule(ActionBase):
         if arguments.get("pause"):
             result.update(self._slice(arguments, task_vars))
             return result
-        limit = int(arguments.get("timeout") or TIMEOUT)
         found = self._slice({**arguments, "pause": SLICE}, task_vars)
         while found.get("waiting") and not found.get("failed"):
             elapsed = time.monotonic() - begin
             Display().display(visible(f"  {elapsed:.0f} s: {found['progress'][-1]}"))
-            left = {"resume": found.get("stuck") or {}, "timeout": max(0, int(limit - elapsed))}
-            again = {**arguments, **left, "pause": SLICE}
+            again = {**arguments, "resume": found.get("stuck") or {}, "waited": int(elapsed), "pause": SLICE}
             found = merged(found, self._slice(again, task_vars))
         result.update(found)
         return result

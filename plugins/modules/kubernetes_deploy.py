@@ -73,6 +73,10 @@ options:
       - With V(0) the task waits until the end, and prints once a minute what is missing.
     type: int
     default: 0
+  waited:
+    description: Seconds for which earlier runs with O(pause) have waited already. They count to O(timeout).
+    type: int
+    default: 0
   resume:
     description: RV(stuck) of a run that returned RV(waiting). Go on after it, without checks, and without applying the objects again.
     type: dict
@@ -148,6 +152,7 @@ ARGUMENTS = dict(
     stuck_timeout={"type": "int", "default": 60},
     pause={"type": "int", "default": 0},
     resume={"type": "dict"},
+    waited={"type": "int", "default": 0},
     **WRITER,
 )
 

@@ -120,7 +120,9 @@ class Cluster:
         In the foreground Kthena's controller would make the pods once more while the ModelServing goes.
         """
         query = {"propagationPolicy": "Background", **({"dryRun": "All"} if dry or self.check else {})}
-        self._unless_missing("delete", self._path(thing), query)
+        # A pod that is made again may have the same name.
+        only = {"preconditions": {"uid": thing["metadata"]["uid"]}} if thing["kind"] == "Pod" else None
+        self._unless_missing("delete", self._path(thing), query, only)
 
     def _path(self, thing):
         return path_of(thing["kind"], self.namespace, thing["metadata"]["name"])

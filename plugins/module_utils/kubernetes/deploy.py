@@ -11,8 +11,9 @@ from .changes import Changes, earlier
 from .cluster import FIELD_MANAGER
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
-from .manifests import objects, pods, secret
-from .names import COMPONENT, address, digest_of, label, own_labels
+from .leftover import LEFT, leftovers
+from .manifests import objects, pods, record_name, secret
+from .names import COMPONENT, SERVING_GROUP, address, digest_of, label, own_labels
 from .ownership import is_managed, stale
 from .preflight import problems, report
 from .quota import update_shortage
@@ -24,11 +25,13 @@ from .readiness import (
     pending_pods,
     pending_rollout,
     refused_pods,
+    unplanned,
 )
 from .rights import missing_rights
 from .scheduler import scheduler_warnings
 from .state import State, deployed_pods, engines_of, pods_of, warnings_of
 from .stuck import RESTARTED, crash_loops, restarted, stuck, waiting
+from .verified import recorded_digests
 from .workloads import is_autoscaled, planned_templates, role_of, scaled
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
@@ -46,7 +49,7 @@ class Deployment:
     def __init__(self, cluster, plan, options, secrets):
         self.cluster, self.plan, self.options, self.secrets = cluster, plan, options, secrets
         self.changes, self.warnings, self.progress = Changes(), [], []
-        self.state, self.engines = None, []
+        self.state, self.engines, self.left = None, [], {}
         self.is_resumed = cluster.has_answered = options["resume"] is not None
         self.since = {key: cluster.now() - seconds for key, seconds in (options["resume"] or {}).items()}
 
@@ -317,7 +320,8 @@ class Deployment:
         begin, options = self.cluster.now(), self.options
         while True:
             lacks = self._engines()
-            elapsed = self.cluster.now() - begin
+            in_slice = self.cluster.now() - begin
+            elapsed = in_slice + options["waited"]
             if not lacks:
                 return
             text = "; ".join(lacks)
@@ -326,7 +330,7 @@ class Deployment:
             overdue = self._overdue()
             if overdue or elapsed >= options["timeout"]:
                 raise KubernetesProblem(self._diagnosis(elapsed, overdue))
-            if options["pause"] and elapsed >= options["pause"]:
+            if options["pause"] and in_slice >= options["pause"]:
                 raise Waiting
             self.cluster.sleep(self.cluster.poll)
 
@@ -341,8 +345,9 @@ class Deployment:
                 raise
             return [str(error)]
         self._refuse_others(engines)
-        self.engines = found
-        return pending_engines(engines) + pending_pods(self.plan, found)
+        self.engines, self.left = found, leftovers(self.plan, engines, found)
+        lacks = pending_engines(engines) + pending_pods(self.plan, found) + unplanned(self.plan, found)
+        return lacks or [f"{name} is left of another revision" for name in self.left]
 
     def _refuse_others(self, engines):
         """Somebody else removes the engines, or deploys another plan, as two runs at once do: neither would become complete."""
@@ -363,7 +368,30 @@ class Deployment:
         found = stuck(self.plan, self.engines)
         if not any(pod["metadata"].get("deletionTimestamp") for pod in self.engines):  # which may still fill a quota
             found.update({f"{role}: the server refuses its pods": 1 for role in self._refusals(self.engines)})
-        return self._late(found, restarts) + crash_loops(restarts)
+        left = {f"{name}: of another revision, {self.left[name][1]}": name for name in self.left}
+        late = self._late({**found, **dict.fromkeys(left, LEFT)}, restarts)
+        kept = [key for key in late if key in left and not self._replaced(*self.left[left[key]])]
+        return [key for key in late if key not in left] + kept + crash_loops(self.plan, restarts)
+
+    def _replaced(self, pod, reason):
+        """Delete a pod that its controller would leave; returns whether the user may."""
+        name, group = pod["metadata"]["name"], label(pod, SERVING_GROUP)
+        policies = [
+            item["spec"].get("recoveryPolicy") for item in self.plan["objects"] if item["kind"] == "ModelServing"
+        ]
+        text = f"Pod {name} is left of another revision ({reason}), and Kthena does not replace it by itself. It is deleted, so Kthena makes"
+        self.warnings.append(
+            text + (f" group {group} again, with all its pods." if "ServingGroupRecreate" in policies else " it again.")
+        )
+        try:
+            self.cluster.delete(dict(pod, kind="Pod"))
+        except Refused as error:
+            if error.code != 403:
+                raise
+            self.warnings.append(f"{error}. Fix: kubectl -n {self.cluster.namespace} delete pod {name}")
+            return False
+        self.changes.removed.append(f"Pod/{name}")
+        return True
 
     def _late(self, found, noted=()):
         """Which of the states, with their factors, have lasted too long."""
@@ -381,7 +409,19 @@ class Deployment:
         lines += [f"  the server refuses pods: {refused[role]}" for role in refused] + self._logs(found)
         reason = _reason(overdue, "kthena_timeout")
         lines.append(f"The wait ended after {elapsed:.0f} s ({reason}).")
-        return "\n".join([*lines, "The playbook kubernetes_rollback brings the last verified plan back."])
+        return "\n".join([*lines, self._advice()])
+
+    def _advice(self):
+        """What helps: a rollback only to another plan that was verified, and none of a plan that is verified already."""
+        try:
+            verified = recorded_digests(self.cluster.get("ConfigMap", record_name(self.plan)))
+        except KubernetesProblem:
+            verified = []
+        if self.plan["digest"] in verified:
+            return "This plan was verified before, so what changed is around it. Fix: mend what the lines above name, and run site again."
+        if not verified:
+            return "No plan was verified before. Fix: correct the inventory, and run site."
+        return "The playbook kubernetes_rollback brings the last verified plan back."
 
     def _logs(self, found):
         lines = []

@@ -84,6 +84,13 @@ def pending_pods(plan, pods):
     return found
 
 
+def unplanned(plan, pods):
+    """The same of roles that are not planned, whose pods hold devices until they go."""
+    found = [role_of(item) for item in alive(pods) if role_of(item) not in plan["kubernetes"]["roles"]]
+    names = [] if plan["kubernetes"].get("kept_groups") else sorted(set(found))
+    return [f"{name}: {found.count(name)} pods of a role that is not planned" for name in names]
+
+
 def planned_pods(plan, name):
     """The number of a role's pods."""
     role = plan["kubernetes"]["roles"][name]

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from .diagnosis import is_abandoned
-from .names import WORKER_INDEX, condition, containers, label, seconds
-from .readiness import alive, has_ended, incomplete, is_current, planned_pods
+from .names import SERVING_ROLE, WORKER_INDEX, condition, containers, label, seconds
+from .readiness import alive, has_ended, incomplete, is_current, is_ready, planned_pods
 from .workloads import role_of
 
 PULLING = ("ErrImagePull", "ImagePullBackOff")  # in turn, with each attempt
@@ -51,27 +51,30 @@ def waiting(pods):
     }
 
 
-RESTARTED = "restarted with its group, as "
+RESTARTED = "restarted and is made again, as "
 
 
 def restarted(plan, pods):
-    """``{"POD: restarted with its group, as UID"}`` of pods of LeaderWorkerSets.
+    """``{"POD OR ROLE: restarted and is made again, as UID"}`` of pods that no controller lets restart several times.
 
-    Its controller makes all pods of a group again when a container of one of them restarts, so no pod ever shows several restarts.
+    That of LeaderWorkerSets makes all pods of a group again when a container of one of them restarts, and Kthena a pod that is not ready by
+    the end of restartGracePeriodSeconds, under a number that may change.
     """
     found = set()
     for pod in pods:
         is_restarted = any(item.get("restartCount") for item in containers(pod))
-        if is_restarted and label(pod, WORKER_INDEX) and is_current(plan, pod):
-            found.add("{}: {}{}".format(pod["metadata"]["name"], RESTARTED, pod["metadata"]["uid"]))
+        name = pod["metadata"]["name"] if label(pod, WORKER_INDEX) else label(pod, SERVING_ROLE) * (not is_ready(pod))
+        if is_restarted and name and is_current(plan, pod):
+            found.add("{}: {}{}".format(name, RESTARTED, pod["metadata"]["uid"]))
     return found
 
 
-def crash_loops(seen):
-    """Pods whose groups restarted too often, from all that ``restarted`` has returned."""
-    pods = [key.split(":", 1)[0] for key in seen if RESTARTED in key]
+def crash_loops(plan, seen):
+    """Pods or roles that restarted too often, from all that ``restarted`` has returned; of a role each instance may once."""
+    names, roles = [key.split(":", 1)[0] for key in seen if RESTARTED in key], plan["kubernetes"]["roles"]
+    least = {name: CRASHES - 1 + (planned_pods(plan, name) if name in roles else 1) for name in set(names)}
     return [
-        f"{pod}: its group restarted {pods.count(pod)} times" for pod in sorted(set(pods)) if pods.count(pod) >= CRASHES
+        f"{name}: restarted {names.count(name)} times" for name in sorted(least) if names.count(name) >= least[name]
     ]
 
 

@@ -192,10 +192,7 @@ def note_digest(directory, plan):
 def record_verified(kept, plan):
     """The ConfigMap's new ``data`` once ``plan`` is verified: it, and the one that was verified before."""
     data = dict(kept.get("data") or {}) if kept else {}
-    before = None
-    if data.get("verified.json"):
-        with contextlib.suppress(KubernetesProblem):  # what cannot be read is replaced
-            before = _parsed("verified.json", data["verified.json"]).get("digest")
+    before = next(iter(recorded_digests({"data": {"verified.json": data.get("verified.json", "")}})), None)
     if before == plan["digest"]:
         return data
     fresh = {"verified.json": _text(plan)}
@@ -208,6 +205,15 @@ def last_verified(kept):
     """The last verified plan of the record, which anybody with the right to write ConfigMaps can have written; {} without one."""
     text = ((kept or {}).get("data") or {}).get("verified.json")
     return _parsed("verified.json", text) if text else {}
+
+
+def recorded_digests(kept):
+    """The digests of the plans in the record, of those that can be read."""
+    found = []
+    for key in ("verified.json", "previous.json"):
+        with contextlib.suppress(KubernetesProblem):
+            found.append(_parsed(key, ((kept or {}).get("data") or {}).get(key, "")).get("digest"))
+    return found
 
 
 def read(cluster, plan):

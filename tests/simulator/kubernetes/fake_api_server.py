@@ -454,6 +454,10 @@ class Handler(BaseHTTPRequestHandler):
         """Remove an object; a pod ends later, one with finalizers when they go, in the foreground a ModelServing when its pods are gone."""
         store = self.api.store
         thing = store.get(plural, namespace, name)
+        wanted = ((body or {}).get("preconditions") or {}).get("uid", thing["metadata"].get("uid"))
+        if wanted != thing["metadata"].get("uid"):
+            text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {thing['metadata']['uid']}"
+            raise Refused(409, "Conflict", f'Operation cannot be fulfilled on {plural} "{name}": {text}')
         policy = (body or {}).get("propagationPolicy") or query.get("propagationPolicy", ["Background"])[0]
         if not dry and kind == "ModelServing" and policy == "Foreground":
             thing["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["foregroundDeletion"])

@@ -62,7 +62,7 @@ class Servings:
 
     def watch(self, serving, memory):
         """updatePod and deletePod: what has happened to pods since the last step."""
-        pods = {pod["metadata"]["uid"]: pod for pod in self.own(serving)}
+        pods = {pod["metadata"]["uid"]: pod for pod in self.own(serving) if label(pod, "group-name")}
         for uid in [uid for uid in memory["pods"] if uid not in pods]:
             self.delete_pod(serving, memory, memory["pods"].pop(uid))
             memory["grace"].pop(uid, None)

@@ -764,12 +764,122 @@ def test_engines_that_do_not_get_ready_are_explained(module):
     done = module(server, "deploy", broken, stuck_timeout=30)
     assert "kthena_stuck_timeout: waiting does not help demo-0-decode-0-0: ImagePullBackOff" in done["msg"]
     assert 'ImagePullBackOff Back-off pulling image "example.com/broken:v0.13.0-a3"' in done["msg"]
-    assert "kubernetes_rollback" in done["msg"]
+    assert "No plan was verified before. Fix: correct the inventory" in done["msg"]
     assert server.seconds < 60
     assert "ModelServing/demo" in done["updated"]
     found = module(server, "info", broken)
     assert not found["ready"]
     assert "Back-off pulling image" in found["diagnosis"]
+
+
+BROKEN = {"decode": {"container": {"image": "example.com/broken:1"}}}
+
+
+@pytest.mark.parametrize("instances", [1, 2, 4])
+def test_the_way_back_from_a_failed_update_ends_by_itself(module, instances):
+    """Kthena leaves the broken pod of an update that did not end, if its role has several."""
+    server, first = Server(nodes=5), plan(pools__decode__instances=instances)
+    module(server, "deploy", first)
+    module(server, "verified", first)
+    before = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in server.store.list("pods")}
+    failed = module(
+        server, "deploy", plan(pools__decode__instances=instances, kubernetes__pods=BROKEN), stuck_timeout=30
+    )
+    assert "The playbook kubernetes_rollback brings" in failed["msg"]
+    begin = server.seconds
+    done = module(server, "deploy", module(server, "verified", first, state="read")["previous_plan"])
+    assert not done["failed"], done["msg"]
+    assert server.seconds - begin < 60, "as long as stuck_timeout for a pod that it may delete at once"
+    assert server.images() == [first["kubernetes"]["roles"]["decode"]["image"]]
+    after = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in server.store.list("pods")}
+    assert len(before.items() & after.items()) == len(before) - 1, "a pod that served was replaced"
+    left = [name for name in done["removed"] if name.startswith("Pod/")]
+    assert len(left) == (instances > 1)
+    assert not left or "ImagePullBackOff), and Kthena does not replace it" in " ".join(done["warnings"])
+
+
+def test_the_way_back_replaces_what_already_serves_one_by_one(module):
+    """A run that was ended in mid-update: Kthena calls the group complete though two instances are of the other revision."""
+    server, first = Server(nodes=5), plan(pools__decode__instances=4)
+    module(server, "deploy", first)
+    other = plan(pools__decode__instances=4, pools__decode__args={"max-num-seqs": 7})
+    mark = other["kubernetes"]["roles"]["decode"]["config_map"]
+    assert module(server, "deploy", other, pause=17)["waiting"]
+    of_other = [pod for pod in server.store.list("pods") if mark in str(pod["spec"])]
+    assert 1 < len(of_other) < 4
+    least, step = [4], server.controller.step
+
+    def looked():
+        step()
+        pods = [pod for pod in server.store.list("pods") if "-decode-" in pod["metadata"]["name"]]
+        least.append(
+            len([pod for pod in pods if readiness.is_ready(pod) and "deletionTimestamp" not in pod["metadata"]])
+        )
+
+    server.controller.step = looked
+    done = module(server, "deploy", first)
+    assert not done["failed"], done["msg"]
+    assert not any(mark in str(pod["spec"]) for pod in server.store.list("pods"))
+    assert min(least) == 3, "more than one instance was away at once"
+
+
+def test_a_role_that_only_a_failed_update_had_goes(module):
+    server = Server(nodes=3)
+    first = plan(pools__decode__instances=2)
+    module(server, "deploy", first)
+    more = plan(pools__decode__instances=2, kubernetes__pods=BROKEN)
+    (serving,) = [item for item in more["objects"] if item["kind"] == "ModelServing"]
+    extra = {**copy.deepcopy(serving["spec"]["template"]["roles"][0]), "name": "extra"}
+    extra["entryTemplate"]["spec"]["containers"][0]["resources"] = {}
+    extra["entryTemplate"]["spec"]["containers"][0].pop("ports")
+    serving["spec"]["template"]["roles"].append(extra)
+    module(server, "deploy", more, stuck_timeout=20)
+    assert any("-extra-" in name for name in server.names("pods"))
+    assert "Pod/demo-0-extra-0-0" in module(server, "deploy", first)["removed"]
+    server.sleep(5)
+    assert not any("-extra-" in name for name in server.names("pods"))
+
+
+def test_a_user_who_may_not_delete_pods_is_told_the_command_at_once(module):
+    server, first = Server(nodes=3), plan(pools__decode__instances=2)
+    module(server, "deploy", first)
+    module(server, "verified", first)
+    module(server, "deploy", plan(pools__decode__instances=2, kubernetes__pods=BROKEN), stuck_timeout=30)
+
+    def fail(method, path, dry):
+        if method == "delete" and "/pods/" in path:
+            raise Refused(403, "Forbidden", "pods is forbidden")
+
+    server.fail, begin = fail, server.seconds
+    done = module(server, "deploy", first, stuck_timeout=40)
+    assert server.seconds - begin < 30
+    assert "waiting does not help demo-0-decode-1-0: of another revision, ImagePullBackOff" in done["msg"]
+    assert "kubectl -n serving delete pod demo-0-decode-1-0" in " ".join(done["warnings"])
+    assert "kubernetes_rollback" not in done["msg"], "it would do the same again"
+
+
+def test_a_crash_loop_that_kthena_cuts_short_ends_the_wait(module):
+    """It deletes a pod that is not ready a minute after a restart, so no pod ever shows more than a few restarts."""
+    server = Server()
+    started = server.controller.started
+
+    def once(pod):
+        status = started(pod)
+        status["containerStatuses"][0]["restartCount"] = min(1, status["containerStatuses"][0]["restartCount"])
+        return status
+
+    server.controller.started = once
+    done = module(server, "deploy", plan(kubernetes__pods={"decode": {"container": {"image": "example.com/crash:1"}}}))
+    assert "waiting does not help decode: restarted 3 times" in done["msg"]
+    assert 120 < server.seconds < 250
+
+
+def test_the_wait_tells_the_time_of_all_slices(module):
+    server = Server()
+    broken = plan(kubernetes__pods=BROKEN)
+    done = module(server, "deploy", broken, pause=20, stuck_timeout=1000, timeout=60)
+    done = module(server, "deploy", broken, resume=done["stuck"], waited=40, stuck_timeout=1000, timeout=60)
+    assert "The wait ended after 60 s (kthena_timeout)." in done["msg"]
 
 
 def test_a_crash_loop_ends_the_wait_with_the_end_of_the_log(module):
@@ -1486,7 +1596,7 @@ def test_a_broken_update_without_kthena_is_explained_and_taken_back(module):
     module(server, "deploy", first)
     crash = {"decode": {"container": {"image": "example.com/crash:1"}}}
     done = module(server, "deploy", native(kubernetes__pods=crash), stuck_timeout=10)
-    assert "waiting does not help demo-decode-nodes-0: its group restarted 3 times" in done["msg"]
+    assert "waiting does not help demo-decode-nodes-0: restarted 3 times" in done["msg"]
     assert server.seconds < 200, "it waited for the timeout"
     assert "The engines of serving/demo did not become ready." in done["msg"]
     for text in ("CrashLoopBackOff", "last lines of decode", "RuntimeError: no NPU"):
