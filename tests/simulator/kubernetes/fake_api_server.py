@@ -61,10 +61,17 @@ VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 def own_crd(group, plural, kind, main=False):
     """A CRD that accepts any field; it has the roles' fields that identify its version, of v1.0.0 or of the main branch."""
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    port = {**free, "properties": {"protocol": {"type": "string", "default": "TCP"}}}
+    container = {**free, "properties": {"ports": {"type": "array", "items": port}}}
+    pod = {**free, "properties": {"containers": {"type": "array", "items": container}}}
+    part = {**free, "properties": {"spec": pod}}
     role = {
         "type": "object",
         "properties": {"maxUnavailable": {"x-kubernetes-int-or-string": True}, "name": {"type": "string"}},
     }
+    role["properties"].update(
+        entryTemplate=part, workerTemplate=part
+    )  # as the CRD: a default inside the one list of roles
     if main:
         role["properties"]["partition"] = {"x-kubernetes-int-or-string": True}
     least = {"type": "object", "additionalProperties": {"type": "integer"}}

@@ -179,6 +179,9 @@ def default_pod(spec):
         fill(container, imagePullPolicy="IfNotPresent" if tag not in ("", "latest") else "Always", **CONTAINER)
         for port in container.get("ports", []):
             fill(port, protocol="TCP")
+        for variable in container.get("env", []):  # inside a mapping that is one value for its owners
+            if "fieldRef" in variable.get("valueFrom", {}):
+                fill(variable["valueFrom"]["fieldRef"], apiVersion="v1")
         for name in ("readinessProbe", "livenessProbe", "startupProbe"):
             if name in container:
                 fill(container[name], **PROBE)

@@ -9,6 +9,7 @@ import typing as t
 
 from ....module_utils.kubernetes.names import is_pod
 from ....module_utils.kubernetes.readiness import kept_groups, share
+from ....module_utils.kubernetes.workloads import templates
 from ...plan.deployment import Context
 from ...plan.service import Service, listed
 from .autoscaling import autoscaling_policies
@@ -36,7 +37,23 @@ def objects(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     found += [deployment(context, services, service) for service in alone]
     if context.description.kubernetes.router.mode == "kthena_router":
         found += [model_server(context, services), model_route(context)]
-    return found + autoscaling_policies(context, services)
+    return [_spelled(item) for item in found + autoscaling_policies(context, services)]
+
+
+def _spelled(thing: Manifest) -> Manifest:
+    """The object with what a server would fill in inside of values that have one owner, such as the list of roles.
+
+    With it left out, what another manager has applied from the same manifests differs from what we apply: a conflict.
+    """
+    for *dummy, template, count in templates(thing):
+        for container in template["spec"].get("containers", []) if count else ():
+            for port in container.get("ports", []):
+                port.setdefault("protocol", "TCP")
+            for variable in container.get("env", []) if thing["kind"] == "Deployment" else ():
+                field = (variable.get("valueFrom") or {}).get("fieldRef")
+                if field:
+                    field.setdefault("apiVersion", "v1")
+    return thing
 
 
 def cluster_part(
