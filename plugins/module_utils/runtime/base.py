@@ -33,13 +33,17 @@ def command(argv, timeout=60, most=None):
     return done.rc, done.stdout
 
 
+MOST_OF_LOG = 8 * 1024 * 1024  # bytes of the end of a log
+
+
 def tail(path, lines):
     """The last lines of a file."""
     try:
         with foreign_file.opened(path) as stream:
             stream.seek(0, 2)
-            stream.seek(max(0, stream.tell() - 400 * lines))
-            return "\n".join(stream.read(foreign_file.MOST).decode("utf-8", "replace").splitlines()[-lines:])
+            size = min(400 * lines, MOST_OF_LOG)
+            stream.seek(max(0, stream.tell() - size))
+            return "\n".join(stream.read(size).decode("utf-8", "replace").splitlines()[-lines:])
     except OSError as error:
         return f"({error})"
 

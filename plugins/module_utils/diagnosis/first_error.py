@@ -1,0 +1,73 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The first error of a log whose cause is not known, with the advice that CANN prints beside its codes."""
+
+from __future__ import annotations
+
+import re
+
+from ..tools.finding import Finding
+from .log_causes import WRAPPERS
+from .messages import Message
+
+ID = "LOG-UNKNOWN"
+_ERRORS = ("ERROR", "CRITICAL", "FATAL")
+_WRAPPERS = re.compile(WRAPPERS)
+# An exception in the line after a traceback, a code of CANN, and words of programs that print no level.
+_SAYS = re.compile(
+    r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Refused)\b(?::| *$)|(?<![\w.-])E[A-Z0-9]\d{4}[:\[(]|\[Error\]: |^panic: |\bFATAL\b"
+    r"|\bpanicked at\b"
+    r"|\berror: |\bRuntimeError: "
+)
+_ADVICE = re.compile(r"^\s*(?P<what>Possible Cause|Solution) ?: ?(?P<text>\S.*)")
+LONGEST = 300
+
+
+def first_error(life: list[Message], path: str) -> Finding | None:
+    """A finding for the first error of a life, of a worker if one has any, else of the engine core; None if there is none."""
+    lines = [line for line in (_error_of(message) for message in life) if line]
+    for wanted in ("Worker", "EngineCore", "rank", ""):
+        for message, text in lines:
+            if wanted in message.process:
+                cause, solution = _advice(life, message)
+                who = f"{message.process}: " if message.process else ""
+                return Finding(
+                    path,
+                    ID,
+                    "no cause is known for the first error" + (f" of {message.process}" if message.process else ""),
+                    solution
+                    or "Read the log around this line, and CANN's plog of the same time; look for its words in the issues of vllm-ascend.",
+                    value=f"{who}{text.strip()}"[:LONGEST],
+                    why=f"CANN says: {cause}"
+                    if cause
+                    else "It is the earliest line that is not the consequence of another one.",
+                )
+    return None
+
+
+def _error_of(message):
+    """(message, text) of the line that says what went wrong; None if the message is no error or only repeats one."""
+    if message.level not in (*_ERRORS, ""):
+        return None
+    texts = [text for dummy, text in message.lines if text.strip() and not _WRAPPERS.search(text)]
+    saying = [text for text in texts if _SAYS.search(text)]
+    if saying:
+        # The first exception of a chain is the cause of the others; a line of a traceback that quotes code has blanks before it.
+        return message, saying[0]
+    first = message.lines[0][1]
+    if message.level and first.strip() and not _WRAPPERS.search(first) and not first.startswith((" ", "Traceback")):
+        return message, first
+    return None
+
+
+def _advice(life, message):
+    """CANN's possible cause and solution in the messages of a process, from the one with the error on."""
+    found = {}
+    for one in life[life.index(message) :]:
+        if one.process in (message.process, ""):
+            for dummy, text in one.lines:
+                advice = _ADVICE.match(text)
+                if advice:
+                    found.setdefault(advice.group("what"), advice.group("text")[:LONGEST])
+    return found.get("Possible Cause", ""), found.get("Solution", "")
