@@ -95,12 +95,13 @@ _KEY_BEGIN, _KEY_END = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), re.compile(
 # Each line of a message of vLLM begins like its first one: with the process, and in the main log with level, time and place in the source.
 _PROCESS = re.compile(r"(?:\((?:[\w ]*pid=|EngineCore|APIServer|Worker|ApiServer)[^)]*\) ?)+")
 _PLACE = re.compile(r"[A-Z]+ \d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\] ?")
-# How lines of vLLM, its workers, vllm-router, uvicorn, the proxies, Mooncake's glog, CANN's plog, etcd and HAProxy begin; and tracebacks
-# of Python, whose lines of source are indented.
+# How lines of vLLM, its workers, vllm-router, uvicorn, the proxies, Mooncake's glog (of any version), CANN's plog and its error manager, torch-npu,
+# etcd and HAProxy begin; and tracebacks of Python, whose lines of source are indented. Errors of NPUs follow the dump of a scheduler that died.
 _BEGIN = re.compile(
     r"""\x1b\[|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"""
-    r"""|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[IWEF]\d{4} |\{"level"|Traceback \(|  File "|During handling|The above exception"""
-    r"""|\[(?:EVENT|DEBUG|INFO|WARNING|ERROR)\]"""
+    r"""|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[IWEF](?:20\d\d)?\d{4} |\{"level"|Traceback \(|  File "|During handling|The above exception"""
+    r"""|\[(?:EVENT|DEBUG|INFO|WARNING|ERROR)\]|\[rank\d{1,5}\]:|\[[IWEF]\d{3,4} \d\d:\d\d:\d\d\.\d+ |\[\d{1,9}\] \[\d{4}-\d\d-\d\d """
+    r"""|E[A-Z0-9]\d{4}(?::? ?\[PID: \d|: Inner Error!)|\[PID: \d{1,9}\] \d{4}-|\[Error\]: |terminate called |Segmentation fault|Fatal Python error: """
     r"""|[\w.]+(?:Error|Exception|Interrupt)(?::|$)|note: run with `RUST_BACKTRACE|stack backtrace:$"""
 )
 

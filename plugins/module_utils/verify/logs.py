@@ -25,7 +25,7 @@ LINES_KEPT = 2000
 LINE_KEPT = 4000  # characters of a line
 
 # Levels of vLLM, vllm-router and the proxies, and of Mooncake's glog
-_ALARM = re.compile(r"\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL)\b|^[WEF]\d{4} ")
+_ALARM = re.compile(r"\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL)\b|^[WEF](?:20\d\d)?\d{4} ")
 _END = re.compile(r"\r?\n|\r")
 # run(argv) -> (return code, output of both streams)
 Run = Callable[[List[str]], Tuple[int, str]]

@@ -262,6 +262,33 @@ def test_what_follows_a_text_stays():
     assert found == [f"{first}prompt: {LEFT_OUT}", f"{second}RuntimeError: NPU out of memory"]
 
 
+DEVICE_ERRORS = (
+    "[rank0]:[W1101 10:00:01.224261525 NPUStream.cpp:647] Warning: NPU warning, error code is 507034[Error]: ",
+    "[W1101 10:00:01.224261525 NPUStream.cpp:647] Warning: NPU warning, error code is 507034[Error]: ",
+    "[Error]: Vector core execution timed out.",
+    "EE9999: Inner Error!",
+    "EE9999[PID: 10180] 2026-11-01-10:00:01.486.049 (EE9999):  execution failed, reason=vector core timeout",
+    "EI0002: [PID: 1] 2026-11-01-10:00:01.1 The wait execution of the Notify register times out.",
+    "[PID: 1] 2026-11-01-10:00:01.1 Communication_Error_Get_Socket(EI0006): Getting socket times out.",
+    "E20261101 10:00:02.000001 77 ascend_direct_transport.cpp:820] Failed to connect to target: 192.0.2.11:20033",
+    "[591] [2026-11-01 10:00:02:937] torch.distributed: [ERROR] [692] error code is 507011",
+    "(Worker_TP1 pid=12) EE9999: Inner Error!",
+    "terminate called after throwing an instance of 'std::runtime_error'",
+    "Segmentation fault (core dumped)",
+)
+
+
+@pytest.mark.parametrize("line", DEVICE_ERRORS, ids=[line[:20] for line in DEVICE_ERRORS])
+def test_errors_of_npus_after_the_dump_of_a_scheduler_stay(line):
+    """They are what a support case is about; the dump itself has texts of clients."""
+    dump = (
+        "(EngineCore_DP0 pid=9) ERROR 11-01 10:00:00 [dump_input.py:76] Dumping scheduler output for model execution: "
+        "SchedulerOutput(scheduled_new_reqs=[NewRequestData(req_id=cmpl-1,prompt='my secret"
+    )
+    found = Redactor().lines([dump, "second line of a prompt", line])
+    assert found[1:] == [line] and "secret" not in "".join(found) and "second" not in "".join(found)
+
+
 def test_lines_that_explain_a_failure_stay():
     redactor = Redactor([SECRET])
     assert redactor.lines(SOUND) == SOUND
