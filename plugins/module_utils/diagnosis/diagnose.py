@@ -13,7 +13,7 @@ import re
 from typing import Iterable, NamedTuple
 
 from ..tools.finding import Finding
-from .first_error import first_error
+from .first_error import ID, first_error
 from .log_causes import BENIGN, CAUSES, Cause
 from .messages import MOST_LINES, Message, messages
 from .named import named
@@ -162,4 +162,5 @@ def cause_of(text: str, level: str = "") -> Cause | None:
 
 def explanation(found: Finding) -> str:
     """A finding of ``causes_in`` as lines of text, to be shown above the log."""
-    return f"Likely cause: {found.problem}. [{found.id}]\n  Log: {found.value}\n  Why: {found.why}\n  Fix: {found.fix}"
+    head = "No known cause, the first error is shown" if found.id == ID else f"Likely cause: {found.problem}"
+    return f"{head}. [{found.id}]\n  Log: {found.value}\n  Why: {found.why}\n  Fix: {found.fix}"

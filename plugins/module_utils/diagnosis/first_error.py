@@ -24,6 +24,11 @@ _ADVICE = re.compile(r"^\s*(?P<what>Possible Cause|Solution) ?: ?(?P<text>\S.*)"
 LONGEST = 300
 
 
+def repeats(line: str) -> bool:
+    """Whether a line says only that something failed, as the closing sentences of vLLM do."""
+    return bool(_WRAPPERS.search(line))
+
+
 def first_error(life: list[Message], path: str) -> Finding | None:
     """A finding for the first error of a life, of a worker if one has any, else of the engine core; None if there is none."""
     lines = [line for line in (_error_of(message) for message in life) if line]

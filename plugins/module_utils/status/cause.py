@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 
 from ..diagnosis.diagnose import causes_in
+from ..diagnosis.first_error import ID as UNKNOWN
+from ..diagnosis.first_error import repeats
 
 ENDS = 3  # unexpected ends from which on it is a loop
 YOUNG = 60  # seconds that a process without a health URL may be alive when it is looked at
@@ -30,7 +32,7 @@ def in_loop(state, answers, now):
 def cause(lines):
     """The line that says why the last life ended; the last line if none looks like it."""
     texts = [line.strip() for line in lines if line.strip()]
-    found = [line for line in texts if CAUSE.search(line)]
+    found = [line for line in texts if CAUSE.search(line) and not repeats(line)]
     return ((found or texts or ["its log is empty"])[-1])[:300]
 
 
@@ -46,11 +48,16 @@ def finding(state, lines):
 
 
 def translated(found):
-    """A known cause as one line: the line of the log, what it means, and how to fix it."""
+    """A cause as one line: the line of the log, what it means, and how to fix it."""
+    if found.id == UNKNOWN:
+        return f"{found.value}. {found.why} Fix: {found.fix} [{found.id}]"
     return f"{found.value}. Likely cause: {found.problem}. {found.why} Fix: {found.fix} [{found.id}]"
 
 
 def down(lines):
-    """The finding for a service that does not run or does not answer, if its log has a known cause; else an empty string."""
+    """The finding for a service that does not run or does not answer, if its log has a cause or an error; else an empty string."""
     known = causes_in(lines, "")
-    return "has a known cause of failure in its log: " + translated(known[0]) if known else ""
+    if not known:
+        return ""
+    begin = "has an error in its log: " if known[0].id == UNKNOWN else "has a known cause of failure in its log: "
+    return begin + translated(known[0])

@@ -226,6 +226,21 @@ def test_status_translates_the_cause_of_a_loop():
     assert "quantization: ascend" in text and text.endswith("Then run ascend.inference.deploy")
 
 
+CLOSING = [
+    "(Worker_TP3 pid=901) ERROR 06-18 16:38:41 [m.py:9] NotImplementedError: nobody knows this.",
+    "(APIServer pid=538) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}",
+]
+
+
+def test_status_names_no_closing_sentence_as_the_cause_of_a_loop():
+    state = {"restarts": 4, "detail": "", "state": "failed", "since": None}
+    text = status_cause.finding(state, CLOSING)
+    assert "Its log says: Worker_TP3: NotImplementedError: nobody knows this." in text and "See root cause" not in text
+    assert "See root cause" not in status_cause.cause(["ValueError: x", CLOSING[1]])
+    assert status_cause.down(CLOSING).startswith("has an error in its log: Worker_TP3: NotImplementedError")
+    assert explanation(causes_in(CLOSING, "x")[0]).startswith("No known cause, the first error is shown. [LOG-UNKNOWN]")
+
+
 def test_status_translates_the_log_of_a_service_that_is_down():
     assert "[LOG-PORT]" in status_cause.down(["OSError: [Errno 98] address already in use"])
     assert status_cause.down(["INFO shut down"]) == ""
