@@ -12,6 +12,8 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
+from ..plugin_utils.change.deploy import deploy
+from ..plugin_utils.change.observe import known, questions
 from ..plugin_utils.change.player import Player, elsewhere, observation, refusal
 from ..plugin_utils.change.restart import restart
 from ..plugin_utils.change.script import lines
@@ -20,10 +22,15 @@ from ..plugin_utils.description.loader import plain
 from ..plugin_utils.plan.record import whole_plan
 
 Result = dict[str, t.Any]
-GOALS = {"restart": restart}
+GOALS = {"restart": restart, "deploy": deploy}
+ASKED = 3  # hosts whose recorded plan is read, so that none of them alone says what was deployed
 ARGUMENTS: dict[str, t.Any] = {
     "part": {"type": "str", "choices": ["observe", "write", "play", "end"], "required": True},
     "context": {"type": "dict", "no_log": True},
+    "registered": {"type": "dict"},
+    "members": {"type": "dict", "default": {}},
+    "balancer": {"type": "dict", "default": {}},
+    "directory": {"type": "str"},
     "goal": {"type": "str", "choices": [*GOALS]},
     "plan": {"type": "dict"},
     "options": {"type": "dict"},
@@ -46,8 +53,10 @@ class ActionModule(ActionBase):
         return {**result, **parts[arguments["part"]](plain(arguments), host)}
 
     def _observe(self, arguments: Result, host: str) -> Result:
-        """What runs here, compared with the plan; nothing is changed."""
+        """What runs here, compared with the plan, or also what else is known; nothing is changed."""
         context = arguments["context"]
+        if arguments["registered"] is not None:
+            return self._observe_more(arguments, host)
         found = self._execute("service_state", {**context, "state": "present", "remove": False}, True)
         if found.get("failed") or found.get("unreachable"):
             return {**found, "changed": False}
@@ -56,6 +65,19 @@ class ActionModule(ActionBase):
         except ValueError as error:
             return self._refused(str(error))
         return {**found, "changed": False}
+
+    def _observe_more(self, arguments: Result, host: str) -> Result:
+        """What was registered, what routers and the balancer have, and what was recorded."""
+        asked = host in self._vars["ansible_play_hosts"][:ASKED]
+        given = [arguments[key] for key in ("members", "balancer", "directory")]
+        answers = {}
+        for key, question in questions(*given, asked, arguments["registered"]).items():
+            answers[key] = self._execute(question.module, question.arguments, True)
+            if question.needed and (answers[key].get("failed") or answers[key].get("unreachable")):
+                return {**answers[key], "changed": False}
+        found = known(arguments["registered"], answers, asked)
+        self._store.keep_host(host, {"context": arguments["context"], "found": found})
+        return {"changed": False}
 
     def _write(self, arguments: Result, _host: str) -> Result:
         """The script of the goal, printed and kept; its titles for the loop."""
@@ -67,8 +89,11 @@ class ActionModule(ActionBase):
         if refused:
             return self._refused(refused)
         self._store.keep_script(script)
-        Display().display(visible("\n".join(lines(script))))
-        return {"changed": False, "titles": [step.title for step in script.steps]}
+        if script.steps or script.notes:
+            Display().display(visible("\n".join(lines(script))))
+        steps = [(step.title, step.beyond) for step in script.steps]
+        titles, beyond = [title for title, _host in steps], [host for _title, host in steps]
+        return {"changed": False, "titles": titles, "beyond": beyond, "recorded": script.recorded}
 
     def _play(self, arguments: Result, host: str) -> Result:
         """One step on this host."""

@@ -21,7 +21,8 @@ extends_documentation_fragment:
 options:
   part:
     description:
-      - V(observe) compares what runs on this host with the plan, and keeps O(context).
+      - V(observe) compares what runs on this host with the plan, and keeps O(context). With O(registered) it also asks the host's routers and
+        balancer, and reads what was recorded.
       - V(write) writes the script of O(goal) and prints it, once for all hosts.
       - V(play) plays the step O(number) on this host.
       - V(end) fails if a step has failed.
@@ -31,15 +32,30 @@ options:
   context:
     description: With O(part=observe), the options C(runtime), C(settings), C(services) and C(secrets) of M(ascend.inference.service_state).
     type: dict
+  registered:
+    description: With O(part=observe), what M(ascend.inference.service_state) returned with the state present.
+    type: dict
+  members:
+    description: With O(registered), what changes the engines of this host's routers that run, empty without.
+    type: dict
+    default: {}
+  balancer:
+    description: With O(registered), the plan's section of this host's balancer if it runs, empty without.
+    type: dict
+    default: {}
+  directory:
+    description: With O(registered), the deployment's folder.
+    type: str
   goal:
     description: With O(part=write), what the change is for.
     type: str
-    choices: [restart]
+    choices: [restart, deploy]
   plan:
     description: With O(part=write), the whole plan.
     type: dict
   options:
-    description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause).
+    description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy)
+      C(allow_pause), C(early) (before files are written), C(check), C(inventory) (all hosts) and C(settings) of the runtime.
     type: dict
   drain_timeout:
     description: With O(part=write), most seconds until engines and routers have finished their requests.
@@ -67,5 +83,16 @@ titles:
   returned: success
   type: list
   elements: str
-  sample: ["Take decode-0 out of the routers", "Restart decode-0 and wait until they answer, at most 3600 s"]
+  sample: ["Take decode-0 out of the routers", "Restart decode-0 and wait until ready, at most 3600 s"]
+beyond:
+  description: With O(part=write), for each step the host beyond the play where it is played, empty for all others.
+  returned: success
+  type: list
+  elements: str
+  sample: ["", ""]
+recorded:
+  description: With O(part=write), the text of the recorded plan that the change starts from; empty without one.
+  returned: success
+  type: str
+  sample: ""
 """

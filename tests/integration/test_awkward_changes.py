@@ -55,7 +55,7 @@ def test_a_router_that_hangs_while_a_member_leaves_stops_no_engine(service, numb
     """It would go on to send requests to an engine that it still has."""
     service.deploy(2, 2)
     if number == 2:
-        service.deploy(2, 1, fails=True, killed_at="Wait until the removed engines have finished")
+        service.deploy(2, 1, fails=True, killed_at="Wait for the last requests of engines that left, at most 300 s")
         assert len(members()) == 3
     begin = service.starts()
     os.kill(begin["router"], signal.SIGSTOP)

@@ -26,14 +26,14 @@ from ansible_collections.ascend.inference.tests.simulator import load
 pytestmark = pytest.mark.long
 ARGUMENT = {"inference_args": {"max-num-seqs": 8}}
 ONE = {"inference_services": ["decode-1"]}
-DRAINED = "Wait until the engines have finished"
-STARTED = "Restart the engines and wait until they are ready"
-JOINING = "Prove the engines and return them to the router"
-# Titles of the steps of a restart
-WAITED, RESTARTED = (
-    "Wait for the last requests of decode-1, at most 300 s",
-    "Restart decode-1 and wait until ready, at most 1800 s",
-)
+# Titles of steps: of one engine of each pool, and of one alone
+FIRST = "Wait for the last requests of decode-0, prefill-0, at most 300 s"
+SECOND = "Wait for the last requests of decode-1, prefill-1, at most 300 s"
+STARTED = "Restart decode-0, prefill-0 and wait until ready, at most 1800 s"
+JOINING = "Ask the routers which engines they lack"
+LEFT = "Wait for the last requests of engines that left, at most 300 s"
+WAITED = "Wait for the last requests of decode-1, at most 300 s"
+RESTARTED = "Restart decode-1 and wait until ready, at most 1800 s"
 RECORD = "Record the deployed plan and remove obsolete files"
 
 
@@ -56,26 +56,18 @@ class Killed(t.NamedTuple):
 
 
 CASES = {
-    "a port changes, and then to a third value": Killed(
-        "deploy", DRAINED, {}, "deploy", {}, (2, 60), (2, 64), (64, 80), number=2
-    ),
+    "a port changes, and then to a third value": Killed("deploy", WAITED, {}, "deploy", {}, (2, 60), (2, 64), (64, 80)),
     "all ports have changed, and then to a third value": Killed(
         "deploy", RECORD, {}, "deploy", {}, (2, 60), (2, 64), (64, 80)
     ),
-    "a port changes, and back": Killed("deploy", STARTED, {}, "deploy", {}, (2, 60), number=2),
-    "scale up, and go on": Killed(
-        "deploy", "Prove new engines and add them to the router", {}, "deploy", {}, (3, 30), (3, 30), (30, 46, 62)
-    ),
+    "a port changes, and back": Killed("deploy", RESTARTED, {}, "deploy", {}, (2, 60)),
+    "scale up, and go on": Killed("deploy", JOINING, {}, "deploy", {}, (3, 30), (3, 30), (30, 46, 62)),
     "scale up, and back": Killed("deploy", RECORD, {}, "deploy", {}, (3, 30)),
-    "scale down, and go on": Killed(
-        "deploy", "Wait until the removed engines have finished", {}, "deploy", {}, (1, 30), (1, 30), (30,)
-    ),
-    "scale down, and back": Killed(
-        "deploy", "Stop and remove services that are no longer planned", {}, "deploy", {}, (1, 30)
-    ),
-    "rolling, before the stop": Killed("deploy", DRAINED, ARGUMENT, "deploy", ARGUMENT),
+    "scale down, and go on": Killed("deploy", LEFT, {}, "deploy", {}, (1, 30), (1, 30), (30,)),
+    "scale down, and back": Killed("deploy", "Stop and remove decode-1", {}, "deploy", {}, (1, 30)),
+    "rolling, before the stop": Killed("deploy", FIRST, ARGUMENT, "deploy", ARGUMENT),
     "rolling, after the stop": Killed("deploy", JOINING, ARGUMENT, "deploy", ARGUMENT, number=2),
-    "rolling, and back": Killed("deploy", DRAINED, ARGUMENT, "deploy", {}, number=2),
+    "rolling, and back": Killed("deploy", SECOND, ARGUMENT, "deploy", {}),
     "restart, and again": Killed("restart", RESTARTED, ONE, "restart", ONE, play="Restart"),
     "restart, and a change": Killed("restart", WAITED, ONE, "deploy", ARGUMENT, play="Restart"),
     "upgrade, and go on": Killed("upgrade", STARTED, ARGUMENT, "upgrade", ARGUMENT, play="Switch to the new release"),

@@ -101,7 +101,7 @@ def test_a_deployed_probe_is_seen_by_status_and_leaves_with_its_variable(service
     assert service.starts()["decode-1"] == stopped
     before = service.starts()
     output = service.play("watchdog", inference_pools=service.pools(1, 2), inference_watchdog="restart")
-    assert "Prove the engines with each of their peers" in output
+    assert "Prove these engines with each of their peers" in output
     assert [name for name, process in service.starts().items() if process != before[name]] == ["decode-1"]
     noted = json.loads((service.root / "deployments/inference/watchdog.json").read_text())["actions"]
     assert [(action["engine"], action["result"]) for action in noted] == [("decode-1", "proven")]

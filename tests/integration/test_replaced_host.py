@@ -131,7 +131,7 @@ def test_a_replacement_that_is_killed_and_undone_leaves_nothing_running(rack):
     begin = {name: rack.running(name) for name in ADDRESSES}
     with load.Load(URL, "tiny", clients=2) as requests:
         rack.serve("n1", "n3")
-        rack.deploy(2, 2, fails=True, killed_at="Prove the engines with each of their peers")
+        rack.deploy(2, 2, fails=True, killed_at="Prove these engines with each of their peers")
         started = set(rack.running("n3"))
         rack.serve("n1", "n2")
         rack.deploy(2, 2)
@@ -166,7 +166,7 @@ def test_a_way_back_with_a_pause_stops_what_a_killed_replacement_brought(rack):
     """No recorded plan names the new host."""
     rack.play("site")
     rack.serve("n1", "n3")
-    killed_at = "Prove the engines with each of their peers"
+    killed_at = "Prove these engines with each of their peers"
     rack.deploy(2, 2, fails=True, killed_at=killed_at, inference_allow_pause=True, **BLOCKS)
     assert set(rack.running("n3")) == {"decode-1", "prefill-1"}, "else nothing had to be removed"
     rack.serve("n1", "n2")

@@ -216,7 +216,7 @@ def test_no_request_is_lost_when_engines_come_change_and_go(service):
         changed = service.starts()
         assert [name for name in begin if changed[name] == begin[name]] == ["router"]
         assert len(members()) == 5
-        assert output.count("TASK [ascend.inference.service : Prove the engines with each of their peers]") == 3, (
+        assert output.count("TASK [ascend.inference.service : Prove these engines with each of their peers]") == 3, (
             "new ones, and two steps"
         )
 
@@ -317,9 +317,9 @@ def test_a_run_goes_on_after_its_controller_was_killed(service):
     service.deploy(2, 2)
     with load.Load(URL, "tiny", clients=2) as requests:
         for number, decode, task in (
-            (4, 2, "Wait until the engines have finished"),
-            (8, 3, "Prove the engines with each of their peers"),
-            (8, 2, "Wait until the removed engines have finished"),
+            (4, 2, "Wait for the last requests of decode-0, prefill-0, at most 300 s"),
+            (8, 3, "Prove these engines with each of their peers"),
+            (8, 2, "Wait for the last requests of engines that left, at most 300 s"),
         ):
             service.deploy(2, decode, fails=True, killed_at=task, inference_args={"max-num-seqs": number})
             service.deploy(2, decode, inference_args={"max-num-seqs": number})

@@ -35,9 +35,27 @@ def restarting(step: Step, _host: str, answers: Answers) -> More:
     return {} if (step.given in urls if step.given else urls) else None
 
 
+def strangers(_step: Step, host: str, answers: Answers) -> More:
+    """Hosts with a router that has engines which are not planned."""
+    return {} if (answers.get(host) or {}).get("others") else None
+
+
+def leaving(step: Step, host: str, answers: Answers) -> More:
+    """Engines that have left a router, and have to finish. ``step.given``: ``{planned: [url], leaving: [engine], host}``.
+
+    ``leaving`` left the routers in a run that was interrupted, and are waited for on ``host``.
+    """
+    left = (answers.get(host) or {}).get("left") or ()
+    engines = [engine for engine in left if engine["url"] not in step.given["planned"]]
+    engines += step.given["leaving"] if host == step.given["host"] else []
+    return {"engines": engines} if engines else None
+
+
 FILLS: dict[str, t.Callable[[Step, str, Answers], More]] = {
     "lacking": lacking,
     "proving": proving,
     "restarting": restarting,
+    "strangers": strangers,
+    "leaving": leaving,
 }
-KEPT = ("added", "after", "restart")  # what the fillings read of an answer
+KEPT = ("added", "after", "restart", "others", "left")  # what the fillings read of an answer

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..description.values import natural
 from ..plan.render.router import members_of
 from ..plan.routers.base import RESTART
 from .script import Step, some
@@ -21,29 +22,84 @@ Engines = t.Sequence[t.Mapping[str, t.Any]]
 class Writer:
     """Collects ``steps``.
 
-    ``plan``: the whole plan; ``down``: names of the services that do not run; ``drain_timeout``, ``join_timeout``: seconds.
+    ``plan``: the whole plan; ``down``: names of the services that do not run; ``drain_timeout``, ``join_timeout``: seconds; ``dry``: whether check
+    mode asks routers and balancers, if all of them run.
     """
 
-    def __init__(self, plan: Plan, down: t.Iterable[str], drain_timeout: int, join_timeout: int) -> None:
+    def __init__(
+        self, plan: Plan, down: t.Iterable[str], drain_timeout: int, join_timeout: int, dry: bool = False
+    ) -> None:
         self.plan, self.before, self.down = plan, frozenset(down), set(down)
         self.drain_timeout, self.join_timeout = drain_timeout, join_timeout
+        self.changed = -1  # number of the step that changed engines of the routers last
         self.steps: list[Step] = []
         section = plan.get("balancer") or {}
         self.balancers = [section, *section.get("more", ())] if section else []
         self.members = plan.get("members") or {}
         self.routers = [self.members, *self.members.get("more", ())] if self.members else []
+        self.restarts = self.members.get("api") == RESTART
+        names = {router["router"] for router in self.routers}
+        self.asks = dry and not self.restarts and not names & self.before
+        self.balances = dry and not {balancer["service"] for balancer in self.balancers} & self.before
 
-    def restart(self, names: t.Collection[str]) -> None:
-        """Restart services at once, and wait until they answer."""
-        services = [service for service in self.plan["services"] if service["name"] in names]
-        at: dict[str, dict[str, t.Any]] = {}
-        for service in services:
-            at.setdefault(service["host"], {"state": "restarted", "names": []})["names"].append(service["name"])
-        most = max([service["health"]["timeout"] for service in services if service["health"]] or [0])
-        listed = some([service["name"] for service in services])
-        title = f"Restart {listed} and wait until ready, at most {most} s" if most else f"Restart {listed}"
-        self._add(title, "state", at, check=True)
-        self.down -= set(names)
+    def running_routers(self) -> list[str]:
+        """Names of the routers that ran before."""
+        return [router["router"] for router in self.routers if router["router"] not in self.before]
+
+    def restart(self, names: t.Collection[str], state: str = "restarted") -> None:
+        """Restart services at once, and wait until they answer. ``state``: ``started`` for those that run with other settings."""
+        listed, most = self._listed(names), self._most(names)
+        self._state(
+            f"Restart {listed} and wait until ready, at most {most} s" if most else f"Restart {listed}", names, state
+        )
+
+    def start(self, names: t.Collection[str], due: t.Collection[str]) -> None:
+        """Start services of one stage that do not run, and restart those with other settings. ``due``: those of them that are known to need it."""
+        listed, most = self._listed(due or names), self._most(names)
+        what = f"Start or restart {listed}" if due else f"Start {listed} if needed"
+        self._state(f"{what} and wait until ready, at most {most} s" if most else what, names, "started")
+
+    def vacate(self, names: t.Mapping[str, t.Sequence[str]], keep: t.Mapping[str, t.Sequence[str]]) -> None:
+        """Stop services before others start. ``names``: {host: [name]}; ``keep``: {host: units that are not removed though they are not planned}."""
+        listed = some(sorted({name for found in names.values() for name in found}, key=natural))
+        title = f"Remove those of {listed} that are no longer planned, because they stop before others start"
+        self._add(title, "present", {host: {"keep": [*keep[host]]} for host in names}, check=True)
+        planned = {(each["host"], each["name"]) for each in self.plan["services"]}
+        stay = {host: [name for name in found if (host, name) in planned] for host, found in names.items()}
+        at = {host: {"state": "stopped", "names": found} for host, found in stay.items() if found}
+        again = some(sorted({name for found in stay.values() for name in found}, key=natural))
+        self._add(f"Stop {again} before others start", "state", at, check=True)
+
+    def remove(self, units: t.Mapping[str, t.Sequence[str]]) -> None:
+        """Stop and remove services that are no longer planned. ``units``: {host: [unit]}."""
+        listed = some(sorted({name for found in units.values() for name in found}, key=natural))
+        self._add(f"Stop and remove {listed}", "present", {host: {"keep": []} for host in units}, check=True)
+
+    def stop_beyond(self, host: str, names: t.Sequence[str], arguments: dict[str, t.Any], through: str) -> None:
+        """Stop services of a host that the plan does not have. A host that cannot be reached may be why it was replaced."""
+        title = f"Stop {some(names)}, whose instance starts anew without its host"
+        self._add(title, "beyond", {through: arguments}, check=True, beyond=host)
+
+    def roll_engines(self, step: t.Mapping[str, t.Any], state: str = "restarted") -> None:
+        """Engines leave, finish, restart, are proven and return. ``step``: of `lifecycle.rolls.engine_steps`."""
+        self.leave(step["leaving"], step["upstream"])
+        self.restart(step["services"], state)
+        self.join(step["engines"])
+
+    def roll_router(self, name: str, state: str = "restarted") -> None:
+        """A router gets no requests, finishes, restarts, gets its engines and returns."""
+        self.drain_router(name)
+        self.restart([name], state)
+        self.wait_for_engines(name)
+        self.return_routers([name])
+
+    def withdraw(self, engines: Engines, upstream: t.Sequence[str], pause: bool) -> None:
+        """Engines leave the routers that stop before others start; with ``pause`` at once, also the last ones of their pools."""
+        if pause:
+            listed = some([engine["name"] for engine in engines])
+            self._change(f"Take {listed} out of the routers at once", engines, "absent", allow_last=True)
+        else:
+            self.leave(engines, upstream)
 
     def leave(self, engines: Engines, upstream: t.Sequence[str]) -> None:
         """Take engines out of the routers, and wait until they have finished. ``upstream``: URLs of the prefill engines that stay."""
@@ -53,12 +109,29 @@ class Writer:
         title = f"Wait for the last requests of {listed}, at most {self.drain_timeout} s"
         self._add(title, "drain", {router["host"]: arguments for router in self.routers})
 
-    def join(self, engines: Engines) -> None:
-        """Prove those of these engines that a router lacks, and give them to the routers."""
-        self._add("Ask the routers which engines they lack", "ask", self._asked(engines))
+    def purge(self, engines: Engines, leaving: Engines, asked: int, hosts: t.Sequence[str]) -> None:
+        """Take engines out of the routers that are no longer planned, and wait until they have finished.
+
+        ``engines``: all that are planned; ``leaving``: those that are deployed and not planned; ``asked``: number of the step in which the routers
+        said whether they have others, -1 if it is known; ``hosts``: where services are removed.
+        """
+        fill = {"fill": "strangers", "asked": asked} if asked >= 0 else {}
+        self._change("Take engines out of the routers that are not planned", engines, "present", purge=True, **fill)
+        changed = self.changed
+        upstream = [engine["url"] for engine in engines if engine["kind"] == "prefill"]
+        arguments = {"upstream": upstream, "timeout": self.drain_timeout}
+        at = {host: arguments for host in ({router["host"]: None for router in self.routers} or hosts[:1])}
+        given = {"planned": [engine["url"] for engine in engines], "leaving": [*leaving], "host": next(iter(at), "")}
+        title = f"Wait for the last requests of engines that left, at most {self.drain_timeout} s"
+        self._add(title, "drain", at, fill="leaving", asked=changed, given=given)
+
+    def join(self, engines: Engines) -> int:
+        """Prove those of these engines that a router lacks, and give them to the routers; the number of the step in which these are asked."""
+        self._add("Ask the routers which engines they lack", "ask", self._asked(engines), check=self.asks)
         asked = len(self.steps) - 1
         self._prove(asked)
         self._change("Give the routers the engines that they lack", engines, "present", asked)
+        return asked
 
     def drain_router(self, name: str) -> None:
         """Send no new requests to a router, and wait until it has none."""
@@ -88,6 +161,23 @@ class Writer:
             "Prove these engines with each of their peers", "prove", at, fill="proving", asked=asked, given=engines
         )
 
+    def _listed(self, names: t.Collection[str]) -> str:
+        return some([service["name"] for service in self.plan["services"] if service["name"] in names])
+
+    def _most(self, names: t.Collection[str]) -> int:
+        """Most seconds until these services answer."""
+        services = [service for service in self.plan["services"] if service["name"] in names and service["health"]]
+        return max((service["health"]["timeout"] for service in services), default=0)
+
+    def _state(self, title: str, names: t.Collection[str], state: str) -> None:
+        """Set services to a state at once, and wait until they answer."""
+        at: dict[str, dict[str, t.Any]] = {}
+        for service in self.plan["services"]:
+            if service["name"] in names:
+                at.setdefault(service["host"], {"state": state, "names": []})["names"].append(service["name"])
+        self._add(title, "state", at, check=True)
+        self.down -= set(names)
+
     def _change(
         self,
         title: str,
@@ -95,18 +185,24 @@ class Writer:
         state: str,
         asked: int = -1,
         routers: t.Collection[str] | None = None,
+        fill: str = "lacking",
+        **more: bool,
     ) -> None:
-        """Change the engines of the routers. Those that read their engines at their start only restart one after the other."""
+        """Change the engines of the routers. Those that read their engines at their start only restart one after the other.
+
+        ``more``: further arguments of router_members.
+        """
         at = self._asked(engines, state, routers)
-        restarts = self.members.get("api") == RESTART
-        if asked >= 0:
-            for host, arguments in at.items():
+        for host, arguments in at.items():
+            arguments.update(more)
+            if asked >= 0 and fill == "lacking":
                 up = set(members_of(self.plan, host)["routers"]) - self.before
                 arguments["use_timeout"] = self.join_timeout if up else 0
-        fill = {"fill": "lacking", "asked": asked} if asked >= 0 and not restarts else {}
-        self._add(title, "members", at, **fill)
-        if restarts and at:
-            self._restart_routers(len(self.steps) - 1, at)
+        filled = {"fill": fill, "asked": asked} if asked >= 0 and not self.restarts else {}
+        self._add(title, "members", at, check=self.asks, **filled)
+        self.changed = len(self.steps) - 1 if at else -1
+        if self.restarts and at:
+            self._restart_routers(self.changed, at)
 
     def _restart_routers(self, changed: int, at: t.Mapping[str, t.Any]) -> None:
         """The routers that the step ``changed`` has found to need it restart one after the other, and are read."""
@@ -141,7 +237,7 @@ class Writer:
             weight = {"weight": 100} if state == "ready" else {}
             servers = [*names] or [*balancer["servers"]]
             at[balancer["host"]] = {**known, "servers": servers, "state": state, **weight, **timeout}
-        self._add(title, "balance", at, **fill)
+        self._add(title, "balance", at, check=self.balances, **fill)
 
     def _add(self, title: str, verb: str, at: dict[str, dict[str, t.Any]], **more: t.Any) -> None:
         if at:

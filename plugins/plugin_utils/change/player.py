@@ -73,7 +73,7 @@ class Player:
         """Which step failed where, and what was left out; empty if all steps are done."""
         count = self.store.count()
         for number in range(count):
-            missing = [host for host in self._hosts(number) if self.store.answer(number, host) is None]
+            missing = [host for host in self._hosts(number) if not self._done(number, host)]
             if missing:
                 given = {"number": number + 1, "count": count, "hosts": some(missing)}
                 return FAILED.format(**given, title=self.store.step(number).title, left=self._left(number + 1, count))
@@ -89,8 +89,14 @@ class Player:
         for earlier in range(number - 1, -1, -1):
             hosts = self._hosts(earlier)
             if hosts:
-                return all(self.store.answer(earlier, host) is not None for host in hosts)
+                return all(self._done(earlier, host) for host in hosts)
         return True
+
+    def _done(self, number: int, host: str) -> bool:
+        """Whether the step ended well; also if it was for a host beyond the play that cannot be reached."""
+        if self.store.answer(number, host) is not None:
+            return True
+        return bool(self.store.step(number).beyond) and not self.store.failed(number, host)
 
     def _hosts(self, number: int) -> dict[str, dict[str, t.Any]]:
         """The hosts that have something to do in a step, each with its further arguments."""
@@ -104,6 +110,8 @@ class Player:
         return {host: more for host, more in found.items() if more is not None}
 
     def _answers(self, step: Step) -> dict[str, t.Any]:
+        if step.asked < 0:
+            return {}
         hosts = self.store.step(step.asked).at
         found = {host: self.store.answer(step.asked, host) for host in hosts}
         return {host: answer for host, answer in found.items() if answer is not None}

@@ -34,19 +34,10 @@ def restart(
     writer = Writer(plan, down, drain_timeout, join_timeout)
     for step in decided["roll"]:
         if step["routers"]:
-            _restart_router(writer, step["services"][0])
+            writer.roll_router(step["services"][0])
         else:
-            writer.leave(step["leaving"], step["upstream"])
-            writer.restart(step["services"])
-            writer.join(step["engines"])
+            writer.roll_engines(step)
     writer.restart([name for name in chosen if name not in decided["held"]])
     writer.join((plan.get("members") or {}).get("engines", ()))
     writer.return_routers()
     return Script(writer.steps, decided["notes"], decided["refusals"])
-
-
-def _restart_router(writer: Writer, name: str) -> None:
-    writer.drain_router(name)
-    writer.restart([name])
-    writer.wait_for_engines(name)
-    writer.return_routers([name])

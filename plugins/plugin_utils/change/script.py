@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..description.values import natural
+
 Arguments = dict[str, t.Any]
 
 
@@ -19,7 +21,8 @@ class Step(t.NamedTuple):
 
     ``title``: what it does, in the imperative; ``verb``: a name in ``verbs.VERBS``; ``at``: {host: arguments of the verb}; ``check``: whether check
     mode plays it. What depends on answers is filled in when the step is played: ``fill`` is a name in ``fills.FILLS``, ``asked`` the number of the
-    step with the answers, from 0, and ``given`` what the filling needs besides.
+    step with the answers, from 0, and ``given`` what the filling needs besides. ``beyond``: a host that is not in the play, where the step is played
+    for the host of ``at``; if it cannot be reached, the script goes on.
     """
 
     title: str
@@ -29,14 +32,16 @@ class Step(t.NamedTuple):
     fill: str = ""
     asked: int = -1
     given: t.Any = None
+    beyond: str = ""
 
 
 class Script(t.NamedTuple):
-    """``steps``, in order; ``notes``: what to print before; ``refusals``: why it is not played."""
+    """``steps``, in order; ``notes``: what to print before; ``refusals``: why it is not played; ``recorded``: the text of the plan that it changes."""
 
     steps: list[Step]
     notes: list[str]
     refusals: list[str]
+    recorded: str = ""
 
 
 def lines(script: Script) -> list[str]:
@@ -49,7 +54,8 @@ def lines(script: Script) -> list[str]:
 def described(step: Step) -> str:
     """Title, hosts, and whether the step may turn out to be needless."""
     more = ", if needed" if step.fill else ""
-    return f"{step.title} ({some(sorted(step.at))}{more})"
+    hosts = [step.beyond] if step.beyond else sorted(step.at, key=natural)
+    return f"{step.title} ({some(hosts)}{more})"
 
 
 def some(names: t.Sequence[str], most: int = 6) -> str:

@@ -71,6 +71,10 @@ class Store:
             return found
         return None
 
+    def failed(self, number: int, host: str) -> bool:
+        """Whether the step has failed on the host."""
+        return os.path.exists(os.path.join(self.folder, f"steps/{number}", part_name(host) + ".failed"))
+
     def _write(self, folder: str, name: str, value: t.Any) -> None:
         path = self.folder
         for part in ("", *folder.split("/")):  # os.makedirs gives its mode to the last folder only

@@ -34,6 +34,16 @@ def state(arguments: Arguments, context: Arguments, _key: t.Callable[[], str]) -
     return Call("service_state", {**context, "services": services, "state": arguments["state"], "wait": True})
 
 
+def present(arguments: Arguments, context: Arguments, _key: t.Callable[[], str]) -> Call:
+    """Remove services of the host that are not planned there. Arguments: keep (units that stay)."""
+    return Call("service_state", {**context, "state": "present", "remove": True, "keep": arguments["keep"]})
+
+
+def beyond(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
+    """Set services to a state on a host that is not in the play. Arguments: those of service_state."""
+    return Call("service_state", arguments)
+
+
 def _members(arguments: Arguments, key: t.Callable[[], str]) -> Arguments:
     token = key()
     return {**arguments, **({"token": token} if token else {})}
@@ -72,6 +82,8 @@ def balance(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]
 
 VERBS: dict[str, t.Callable[[Arguments, Arguments, t.Callable[[], str]], Call]] = {
     "state": state,
+    "present": present,
+    "beyond": beyond,
     "members": members,
     "ask": ask,
     "read": read,

@@ -66,7 +66,7 @@ def steps(
     ``leaving`` are its engines with these URLs; ``beyond``: as ``vacate``, on hosts that the plan does not have.
     """
     change = Change(pending, plan, deployed, allow_pause, early, starts_first, unfinished, out, check)
-    result = _nothing()
+    result = no_steps()
     stopping = stops.stop_first(result, change)
     rest = _rest(change, stopping)
     stops.end_leftovers(result, change, rest.old, stopping)
@@ -80,7 +80,7 @@ def steps(
     return result
 
 
-def _nothing() -> Result:
+def no_steps() -> Result:
     """The result of ``steps`` for a change that needs none."""
     return {
         "roll": [],
@@ -242,7 +242,7 @@ def restart_steps(
     a change. ``rekeyed``: services that run with other secrets than planned: a restart writes none, so it could neither end that nor prove engines.
     """
     if rekeyed:
-        return {**_nothing(), "refusals": [pauses.REKEYED.format(names=", ".join(sorted(rekeyed, key=natural)))]}
+        return {**no_steps(), "refusals": [pauses.REKEYED.format(names=", ".join(sorted(rekeyed, key=natural)))]}
     outdated = [name for name in names if name not in down]
     pending = {"": {"down": list(down), "outdated": outdated}}
     return steps(pending, plan, plan, allow_pause, early=True, starts_first=False)

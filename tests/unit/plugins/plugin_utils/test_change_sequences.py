@@ -1,21 +1,23 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sequences of random changes of one deployment, with a model of what playbooks and router do with each plan and its steps.
+"""Sequences of random changes of one deployment, with a model of what hosts and router do in each step of the script.
 
-After each task of a change: nobody is stopped that the router still has, no two services of a host have one NPU or port, the router pairs no
+After each step of a change: nobody is stopped that the router still has, no two services of a host have one NPU or port, the router pairs no
 engines of two revisions, and a pool that served has an engine that serves. Only an announced pause may break the first and the last.
 """
 
 from __future__ import annotations
 
 import copy
+import json
 import os
 
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.deploy import decide, deploy
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import planned_steps
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.decided import observed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -105,49 +107,49 @@ class Rack:
         found = {alive[url] for url in self.members if url in alive}
         assert len(found) < 2, "engines of two revisions are behind one router"
 
+    def observed(self, plan):
+        """What the hosts of a plan say: of the services, and the first router of its engines; each has the recorded plan."""
+        found, text = self.pending(plan), json.dumps(self.recorded) if self.recorded else ""
+        wanted, section = {engine["url"] for engine in plan["members"]["engines"]}, plan["members"]
+        same = {(service["host"], service["name"]): service["digest"] for service in plan["services"]}
+        for host, here in found.items():
+            as_planned = [place for place, digest in same.items() if place[0] == host and digest == self.digest(place)]
+            here["healthy"] = [name for _host, name in as_planned]
+        routers = {
+            "before": {kind: [url for url in self.members if self.members[url] == kind] for kind in ENGINES},
+            "added": [url for url in wanted if url not in self.members],
+            "others": [url for url in self.members if url not in wanted],
+        }
+        answers = (
+            {section["host"]: {"routers": routers}} if (section["host"], section["router"]) in self.running else {}
+        )
+        return {host: observed(text, found[host], **answers.get(host, {})) for host in found}
+
+    def digest(self, place):
+        return self.running.get(place, {}).get("digest")
+
     def deploy(self, plan):
-        """The tasks of roles/service; whether the change was a pause."""
+        """The steps of a deploy; whether the change was a pause."""
         first = not self.recorded
         self.runs += 1
-        served = {kind for kind in ENGINES if self.serving(kind)}
-        decided = steps(self.pending(plan), plan, self.recorded, early=True)
-        self.pause = first or bool(decided["refusals"]) or bool(decided["pauses"])
-        if decided["refusals"]:
-            decided = steps(self.pending(plan), plan, self.recorded, allow_pause=True)
-        assert not decided["refusals"]
+        self.plan, self.served = plan, {kind for kind in ENGINES if self.serving(kind)}
+        self.moved = "router" in {service["kind"] for service in plan["services"]} and moved_router(plan, self.recorded)
+        found, inventory = self.observed(plan), {host for host, _name in self.running}
+        early = deploy(plan, found, False, True, False, inventory, {}, 300, 300)
+        self.pause = first or bool(early.refusals) or bool(decide(plan, found, False, True, False).steps["pauses"])
+        script = deploy(plan, found, bool(early.refusals), False, False, inventory, {}, 300, 300)
+        assert not script.refusals
         same = {(service["host"], service["name"]): service["digest"] for service in plan["services"]}
         for place, service in self.running.items():  # engines that are as planned belong to the plan's revision
             if same.get(place) == service["digest"]:
                 service["revision"] = plan["revision"]
-        withdrawn = decided["withdrawn"]
-        if withdrawn:
-            self.drop(withdrawn["engines"], withdrawn["pause"])
-        for host, names in decided["vacate"].items():
-            for place in [place for place in self.running if place[0] == host and place[1] in names]:
-                self.end(place)
-        for service in sorted(plan["services"], key=lambda service: service["start"]["stage"]):
-            place = (service["host"], service["name"])
-            if (
-                service["name"] not in decided["held"]
-                and self.running.get(place, {}).get("digest") != service["digest"]
-            ):
-                self.start(service, plan["revision"])
-        if "router" in {service["kind"] for service in plan["services"]} and moved_router(plan, self.recorded):
-            self.members = {}  # the new one has those that are added to it; the old one goes
-        engines = plan["members"]["engines"]
-        self.add([engine for engine in engines if engine["name"] not in decided["held"]])
-        planned = {service["name"]: service for service in plan["services"]}
-        for step in decided["roll"]:
-            self.drop(step["leaving"], False)
-            for name in step["services"]:
-                self.start(planned[name], plan["revision"])
-            self.add(step["engines"])
-            if not self.pause:
-                assert {kind for kind in ENGINES if self.serving(kind)} >= served
-        wanted = {engine["url"] for engine in engines}
-        self.members = {url: kind for url, kind in self.members.items() if url in wanted}
-        for place in [place for place in self.running if place not in same]:
-            self.end(place)
+        for step in script.steps:
+            for host in step.at:
+                getattr(self, f"play_{step.verb}")(step, step.beyond or host, step.at[host])
+        wanted = {engine["url"] for engine in plan["members"]["engines"]}
+        planned_hosts = {host["name"] for host in plan["hosts"]}
+        for place in [place for place in self.running if place[0] not in planned_hosts]:
+            self.end(place)  # by the play of hosts that leave
         self.recorded = plan
         assert {place: service["digest"] for place, service in self.running.items()} == same
         assert set(self.members) == wanted
@@ -156,6 +158,45 @@ class Rack:
             runs.setdefault((service["kind"], service["instance"]), set()).add(service["run"])
         assert all(len(found) == 1 for found in runs.values()), "processes of an instance start together"
         return self.pause
+
+    def play_state(self, _step, host, given):
+        for service in self.plan["services"]:
+            place = (service["host"], service["name"])
+            if service["host"] != host or service["name"] not in given["names"]:
+                continue
+            if given["state"] == "stopped":
+                self.end(place)
+            elif self.digest(place) != service["digest"]:
+                self.start(service, self.plan["revision"])
+
+    def play_present(self, _step, host, given):
+        same = {(service["host"], service["name"]) for service in self.plan["services"]}
+        for place, service in list(self.running.items()):
+            if place[0] == host and place not in same and service["unit"] not in given["keep"]:
+                self.end(place)
+
+    def play_beyond(self, _step, host, given):
+        for service in given["services"]:
+            self.end((host, service["name"]))
+
+    def play_ask(self, _step, _host, _given):
+        if self.moved:
+            self.members, self.moved = {}, False  # the new one has those that are added to it; the old one goes
+
+    def play_members(self, _step, _host, given):
+        if given["state"] == "absent":
+            return self.drop(given["members"], given.get("allow_last", False))
+        self.add(given["members"])
+        if given.get("purge"):
+            wanted = {engine["url"] for engine in given["members"]}
+            self.members = {url: kind for url, kind in self.members.items() if url in wanted}
+        elif not self.pause:
+            assert {kind for kind in ENGINES if self.serving(kind)} >= self.served
+
+    def play_drain(self, _step, _host, _given):
+        """Nothing is in flight here."""
+
+    play_prove = play_drain
 
 
 def url_of(service):

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
 from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
 from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import upgrade_mode
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.decided import change_steps
 
 ENGINES = ["prefill-0", "prefill-1", "decode-0", "decode-1"]
 LIMIT = {"inference_args": {"max-num-seqs": 8}}
@@ -135,7 +135,9 @@ def test_an_upgrade_after_another_change_was_interrupted_rolls_among_engines_of_
 
 
 def steps(plan, revisions, allow_pause=False):
-    return change_steps(interrupted(plan), ["n1"], plan, json.dumps(OLD), allow_pause, False, False, revisions)
+    return change_steps(
+        interrupted(plan)["n1"]["__service_registered"], plan, json.dumps(OLD), allow_pause, revisions=revisions
+    )
 
 
 def test_engines_of_a_revision_that_was_never_recorded_do_not_restart_among_others():

@@ -10,7 +10,6 @@ import hashlib
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
 from ansible_collections.ascend.inference.plugins.filter.secret_digests import secret_digests_filter
@@ -18,6 +17,7 @@ from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import upg
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import KEYS
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import restart_steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.decided import change_steps
 
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
 BALANCED = {"inference_router": {"instances": 2, "balancer": "haproxy"}}
@@ -50,8 +50,8 @@ def told(old, rekeyed=(), keyed=(), down=(), outdated=(), other=()):
 
 def change(new, old, **found):
     early = found.pop("early", False)
-    hostvars = {"n1": {"__service_registered": told(new, **found)}}
-    return change_steps(hostvars, ["n1"], new, json.dumps(old), found.pop("allow", False), early)
+    allow = found.pop("allow", False)
+    return change_steps(told(new, **found), new, json.dumps(old), allow, early)
 
 
 def test_the_same_key_has_the_same_digest_wherever_it_is_read():

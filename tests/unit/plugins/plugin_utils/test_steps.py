@@ -9,9 +9,6 @@ import copy
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
-from ansible_collections.ascend.inference.plugins.filter.differs import differs_filter
-from ansible_collections.ascend.inference.plugins.filter.leaving_engines import leaving_engines_filter as leaving
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import (
     KEYS,
@@ -21,9 +18,15 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses 
     UNBALANCED,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import planned_steps
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import pending_of, restart_steps, steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
+    differs,
+    leaving_engines,
+    pending_of,
+    restart_steps,
+    steps,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of, stored_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision import (
     BEFORE_ROUTERS,
     LISTED,
@@ -32,6 +35,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision imp
     other_software,
     revision_of,
 )
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.decided import change_steps
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 CPU = {
@@ -109,9 +113,8 @@ def test_nothing_rolls_after_an_upgrade_by_halves_that_did_not_end(old):
 
 def test_an_unfinished_upgrade_reaches_the_decision():
     new = plan(**BALANCED)
-    hostvars = {"n1": {"__service_registered": {"outdated": ["decode-1"]}}}
     for unfinished in (False, True):
-        result = change_steps(hostvars, ["n1"], new, json.dumps(new), False, True, unfinished)
+        result = change_steps({"outdated": ["decode-1"]}, new, json.dumps(new), False, True, unfinished)
         assert bool(result["refusals"]) == unfinished
 
 
@@ -209,13 +212,13 @@ def test_a_service_that_does_not_serve_needs_no_pause(down):
 
 
 def test_the_filter_reads_the_plan_that_a_host_stored():
-    facts = {"n1": {"__service_registered": {"outdated": ["decode-1"], "down": []}}}
+    facts = {"outdated": ["decode-1"], "down": []}
     whole = plan()
     stored = plan_files({**whole, "services": []}, record_of(whole))[0]["content"]
-    result = change_steps(facts, ["n1"], whole, stored, False)
+    result = change_steps(facts, whole, stored)
     assert [step["services"] for step in result["roll"]] == [["decode-1"]]
     for damaged in ("", "{", "[]", json.dumps({**json.loads(stored), "whole": "AAAA"})):
-        assert "cannot exchange KV cache" in change_steps(facts, ["n1"], whole, damaged, False)["refusals"][0]
+        assert "cannot exchange KV cache" in change_steps(facts, whole, damaged)["refusals"][0]
 
 
 def test_the_plan_shows_its_steps():
@@ -271,14 +274,14 @@ def test_a_replaced_host_touches_nobody_else():
 def test_engines_that_an_interrupted_run_left_behind_are_known():
     old = plan(2, 3)
     stored = plan_files({**old, "services": []}, record_of(old))[0]["content"]
-    (found_engine,) = leaving(stored, plan(2, 2))
+    (found_engine,) = leaving_engines(plan(2, 2), stored_plan(stored))
     assert (found_engine["name"], found_engine["kind"]) == ("decode-2", "decode") and found_engine["url"].startswith(
         "http://"
     )
-    assert leaving("", plan()) == [] == leaving(stored, old)
+    assert leaving_engines(plan(), {}) == [] == leaving_engines(old, stored_plan(stored))
     taken = plan(2, 2)  # another engine has its address: it has stopped
     taken["members"]["engines"].append({**found_engine, "name": "prefill-9"})
-    assert leaving(stored, taken) == []
+    assert leaving_engines(taken, stored_plan(stored)) == []
 
 
 def test_a_router_with_other_settings_needs_a_pause():
@@ -541,4 +544,4 @@ def test_services_that_are_not_known_to_be_as_planned_differ(change, different):
     new = plan()
     found = {"outdated": [], "other": [], "healthy": [service["name"] for service in new["services"]]}
     registered = None if change is None else {**found, **change}
-    assert differs_filter({"n1": {"__service_registered": registered}}, ["n1"], new) is different
+    assert differs({"n1": registered}, new) is different
