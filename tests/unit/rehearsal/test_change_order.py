@@ -108,3 +108,16 @@ def test_nothing_stops_on_a_host_that_leaves_if_the_others_have_not_changed(tmp_
         tasks = [call["task"].split(" : ")[-1] for call in calls if call["host"] == "n3"]
         assert "Continue only if all planned hosts have changed" in tasks, (name, tasks)
         assert not any("absent" in task or "Remove" in task for task in tasks), (name, tasks)
+
+
+@pytest.mark.skipif(not core.startswith("2.19."), reason="rehearsals run with ansible-core 2.19")
+def test_what_runs_is_compared_with_the_rank_table_before_and_after_files_are_written(tmp_path):
+    """It is part of the services' digests. Without it engines that run as planned would be refused as changed ones, which restart together."""
+    calls = run({"rank_table": cases()["deploy/rank_table"]}, tmp_path)["rank_table"]
+    made = [(call["host"], *row) for call in calls for row in call.get("calls", ())]
+    present = [row for row in made if row[1].endswith("service_state") and row[2]["state"] == "present"]
+    digests = {
+        host: [[each["digest"] for each in given["services"]] for name, _, given in present if name == host]
+        for host in ("n1", "n2")
+    }
+    assert all(len(found) == 2 and found[0] == found[1] for found in digests.values()), digests
