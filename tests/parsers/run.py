@@ -18,6 +18,7 @@ import sys
 import time
 import typing as t
 
+import bench_client
 import deployments
 import judges
 import metric_names
@@ -80,9 +81,14 @@ def main() -> int:
     parser.add_argument("--only", default="", help="one judge: vllm, mooncake_master, etcd, vllm_router or proxy")
     options = parser.parse_args()
     found: dict[tuple[str, str], Commands] = {}
+    measured: dict[str, dict[str, t.Any]] = {}  # a plan with a client for each vLLM
     chosen = deployments.releases(options.releases)
     for release in chosen:
-        collect(((f"{release} {label}", plan) for label, plan in deployments.plans(release)), found)
+        plans = [(f"{release} {label}", plan) for label, plan in deployments.plans(release)]
+        collect(plans, found)
+        measured.update(
+            (RELEASES[release].vllm, plan) for dummy, plan in plans if not plan["runtime_facts"]["in_cluster"]
+        )
     shipped = [(label, plan) for label, plan in deployments.inventories() if plan["release"] in chosen]
     collect(shipped, found)
     problems, start = [], time.monotonic()
@@ -90,6 +96,7 @@ def main() -> int:
         if not version or options.only not in ("", judge):
             continue
         wrong = [*judged(judge, version, commands), *metric_names.problems(judge, version)]
+        wrong += bench_client.problems(version, measured[version]) if judge == "vllm" and version in measured else []
         problems += wrong
         print(f"{judge:<16}{version:<14}{len(commands):>4} commands, {len(wrong)} problems", flush=True)
     missing = {"vllm"} - {judge for judge, dummy in found}

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One run of ``vllm bench serve``, which every environment and image with an engine has, or of another program whose result has the same form.
 
-Facts, from vLLM 0.13 to 0.32: the result is one JSON object; with ``--save-detailed`` it has ``output_lens`` and ``errors`` for each
+Facts, from vLLM 0.9.1 to 0.32: the result is one JSON object; with ``--save-detailed`` it has ``output_lens`` and ``errors`` for each
 request. An answer with status 200 and without text counts as failed with the error NO_TEXT, and as completed without tokens if it was no
 stream of events. Both are counted as empty here.
 """

@@ -33,7 +33,7 @@ def aisbench_findings(bench: Bench) -> t.Iterator[Finding]:
     elif not bench.program.startswith("/"):
         yield _refusal("program", f"{bench.program} is no absolute path", "Write the whole path of ais_bench.")
     if bench.profile in WITH_SEED:
-        problem = f"aisbench cannot send the prompts of the profile {bench.profile} again, because they have no seed"
+        problem = f"the profile {bench.profile} sends the same prompts again, and those that this playbook lets aisbench make have no seed"
         yield _refusal("profile", problem, "Use another profile, or driver: vllm.")
     if bench.prefix and bench.prefixes != 1:
         problem = f"aisbench has one common prefix, not {bench.prefixes}"

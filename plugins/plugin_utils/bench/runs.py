@@ -10,13 +10,13 @@ import typing as t
 from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
-from .aisbench import AISBENCH, WITH_SEED, aisbench_config, aisbench_findings
+from .aisbench import AISBENCH, aisbench_config, aisbench_findings
+from .client import backend, client_findings
 from .others import other_services
 from .pool import pool_findings, pool_runs
 from .settings import Bench, read_bench
 
 Record = t.Mapping[str, t.Any]
-LEAST_VLLM = (0, 13)  # older releases lack options that are used here, or have the program in their source tree only
 PERCENTILES = "50,90,99"
 WHOLE_TRACE = 10**9  # more requests than any trace has; without the option the program ends after 1000
 MOST_ENGINES = 64  # whose counters are read before and after each measurement
@@ -91,11 +91,8 @@ def _unsuitable(plan: Record, bench: Bench) -> list[Finding]:
         found.append(
             _refusal("", "pods of a cluster are not measured by this playbook", "Run vllm bench serve in a pod.")
         )
-    version = tuple(int(part) for part in str(plan["release_facts"]["vllm"]).split(".")[:2] if part.isdigit())
-    if version and version < LEAST_VLLM and bench.driver != AISBENCH:
-        problem = f"vLLM {plan['release_facts']['vllm']} has no vllm bench serve with the options that are needed"
-        other = "" if bench.profile in WITH_SEED else ", or set driver: aisbench"
-        found.append(_refusal("", problem, f"Upgrade to a release with vLLM 0.13 or later{other}."))
+    if bench.driver != AISBENCH:
+        found += client_findings(str(plan["release_facts"]["vllm"]), bench)
     return found
 
 
@@ -194,7 +191,13 @@ def _entry(plan: Record) -> Record:
 
 def _target(plan: Record, service: Record) -> list[str]:
     model = plan["model"]
-    found = ["--backend", "openai", "--base-url", _entry(plan)["url"], "--endpoint", "/v1/completions"]
+    found = [
+        *backend(str(plan["release_facts"]["vllm"])),
+        "--base-url",
+        _entry(plan)["url"],
+        "--endpoint",
+        "/v1/completions",
+    ]
     found += ["--model", model["path"], "--served-model-name", model["name"], "--temperature", "0"]
     if "--trust-remote-code" in service["argv"]:
         found.append("--trust-remote-code")

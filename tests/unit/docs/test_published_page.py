@@ -19,7 +19,6 @@ from ansible_collections.ascend.inference.plugins.module_utils.diagnosis.log_cau
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import STEPS
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables as topology
-from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
 from ansible_collections.ascend.inference.tests.unit.docs.published_places import places, values_at
@@ -198,15 +197,16 @@ def test_what_does_not_exist_is_found(reference):
     ],
 )
 def test_the_loads_of_the_guides_are_sent_to_their_own_releases(inventory, bench, load):
-    """The rows of the benchmarks say so; vLLM's own client of these releases is too old."""
+    """The rows of the benchmarks say so, with both programs."""
     driver = {"driver": "aisbench", "program": "/opt/aisbench/bin/ais_bench"}
     config = bench_runs(planned(inventory), {**bench, **driver})["runs"][-1]["config"]
     (model,), (dataset,) = config["models"], config["datasets"]
     prompts = dataset["config"]
     sent = model["batch_size"], prompts["RequestCount"], prompts["TokenIdConfig"]["RequestSize"], model["max_out_len"]
     assert sent == load
-    with pytest.raises(PlanError, match="has no vllm bench serve"):
-        bench_runs(planned(inventory), bench)
+    argv = bench_runs(planned(inventory), bench)["runs"][-1]["argv"]
+    options = ("--max-concurrency", "--num-prompts", "--random-input-len", "--random-output-len")
+    assert tuple(int(argv[argv.index(option) + 1]) for option in options) == load
 
 
 def test_each_guide_has_its_inventories_and_names_the_page():

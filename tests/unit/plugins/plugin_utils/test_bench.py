@@ -105,15 +105,38 @@ def test_aisbench_gets_its_own_configuration_and_nothing_of_the_engine(plan):
     assert 1 <= warm_up["models"][0]["batch_size"] <= warm_up["datasets"][0]["config"]["RequestCount"]
 
 
-def test_an_older_engine_is_measured_by_aisbench_only(plan):
+@pytest.mark.parametrize(
+    ("vllm", "settings", "problem"),
+    [
+        ("0.9.0", {"profile": "smoke"}, "has no vllm bench serve with --save-detailed and --temperature"),
+        ("0.9.1", {"profile": "smoke"}, ""),
+        ("0.10.0", {"profile": "long_prefix"}, "has no data set prefix_repetition, which came with 0.10.1"),
+        ("0.10.1.1", {"profile": "long_prefix"}, ""),
+        ("0.22.1", {"profile": "trace", "trace": "/t.jsonl"}, "has no data set timed_trace, which came with 0.23"),
+        ("0.23.0", {"profile": "trace", "trace": "/t.jsonl"}, ""),
+        ("0.11.0rc3", {"profile": "latency"}, ""),
+    ],
+)
+def test_only_what_an_older_client_lacks_is_refused(plan, vllm, settings, problem):
     older = copy.deepcopy(plan)
-    older["release_facts"]["vllm"] = "0.9.1"
-    with pytest.raises(PlanError, match=r"vLLM 0\.9\.1 has no vllm bench serve(.|\n)*set driver: aisbench"):
-        bench_runs(older, SMOKE)
-    assert bench_runs(older, {**SMOKE, **AISBENCH})["runs"]
-    with pytest.raises(PlanError) as refused:  # AISBench refuses this profile
-        bench_runs(older, {"profile": "trace", "trace": "/trace.jsonl"})
-    assert [finding.fix for finding in refused.value.findings] == ["Upgrade to a release with vLLM 0.13 or later."]
+    older["release_facts"]["vllm"] = vllm
+    if not problem:
+        assert bench_runs(older, settings)["runs"]
+        return
+    with pytest.raises(PlanError) as refused:
+        bench_runs(older, settings)
+    (finding,) = refused.value.findings
+    assert problem in finding.problem and vllm in finding.problem
+
+
+@pytest.mark.parametrize(
+    ("vllm", "option"), [("0.9.1", "--endpoint-type"), ("0.10.0", "--backend"), ("x", "--backend")]
+)
+def test_an_older_client_has_another_name_for_the_backend(plan, vllm, option):
+    older = copy.deepcopy(plan)
+    older["release_facts"]["vllm"] = vllm
+    argv = bench_runs(older, SMOKE)["runs"][0]["argv"]
+    assert argv[argv.index(option) + 1] == "openai" and len({"--backend", "--endpoint-type"} & set(argv)) == 1
 
 
 def test_reports_of_different_programs_are_not_compared(plan):
@@ -152,8 +175,8 @@ def test_in_a_container_the_program_of_the_image_runs():
         ({"driver": "aisbench"}, "its program is not known"),
         ({**AISBENCH, "program": "ais_bench"}, "ais_bench"),
         ({"program": "/usr/bin/ais_bench"}, "whose program is known"),
-        ({**AISBENCH, "profile": "trace", "trace": "/x.jsonl"}, "cannot send the prompts of the profile trace again"),
-        ({**AISBENCH, "profile": "pool"}, "cannot send the prompts of the profile pool again"),
+        ({**AISBENCH, "profile": "trace", "trace": "/x.jsonl"}, "the profile trace sends the same prompts again"),
+        ({**AISBENCH, "profile": "pool"}, "the profile pool sends the same prompts again"),
         ({**AISBENCH, "profile": "long_prefix"}, "one common prefix, not 8"),
         ({**AISBENCH, "slo": {"ttft": 100}}, "does not count good requests"),
         ({"loads": [0]}, "are no loads"),
@@ -176,11 +199,6 @@ def test_a_trace_is_sent_to_its_end_unless_a_number_is_wanted(plan, prompts, num
     argv = runs[1]["argv"]
     assert argv[argv.index("--num-prompts") + 1] == str(number) and "--ignore-eos" not in argv
     assert "--ignore-eos" in runs[0]["argv"] and "--max-concurrency" in runs[0]["argv"], "the warm-up ends"
-
-
-def test_a_release_without_the_program_is_refused():
-    with pytest.raises(PlanError, match="no vllm bench serve"):
-        bench_runs(plan_of("a3_llmdatadist_w8a8"), SMOKE)
 
 
 def test_a_cluster_is_refused():
