@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 
 from ansible import constants
+from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
@@ -19,6 +21,7 @@ from ..plugin_utils.change.restart import restart
 from ..plugin_utils.change.script import lines
 from ..plugin_utils.change.store import Store
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.lifecycle.run import this_run
 from ..plugin_utils.plan.record import whole_plan
 
 Result = dict[str, t.Any]
@@ -61,7 +64,8 @@ class ActionModule(ActionBase):
         if found.get("failed") or found.get("unreachable"):
             return {**found, "changed": False}
         try:
-            self._store.keep_host(host, {"context": context, "found": observation(found, host)})
+            known_here = {"context": context, "found": observation(found, host)}
+            self._store.keep_host(host, {**known_here, "directory": arguments["directory"]})
         except ValueError as error:
             return self._refused(str(error))
         return {**found, "changed": False}
@@ -76,7 +80,7 @@ class ActionModule(ActionBase):
             if question.needed and (answers[key].get("failed") or answers[key].get("unreachable")):
                 return {**answers[key], "changed": False}
         found = known(arguments["registered"], answers, asked)
-        self._store.keep_host(host, {"context": arguments["context"], "found": found})
+        self._store.keep_host(host, {"found": found, **{key: arguments[key] for key in ("context", "directory")}})
         return {"changed": False}
 
     def _write(self, arguments: Result, _host: str) -> Result:
@@ -97,8 +101,16 @@ class ActionModule(ActionBase):
 
     def _play(self, arguments: Result, host: str) -> Result:
         """One step on this host."""
-        player = Player(self._store, self._check)
-        return player.play(arguments["number"], host, self._execute, self._engine_key)
+        player, number = Player(self._store, self._check), arguments["number"]
+        if host == self._vars["ansible_play_hosts_all"][0] and player.reaching(number):
+            self._note(self._store.host(host)["directory"], player.reaching(number))
+        return player.play(number, host, self._execute, self._engine_key)
+
+    def _note(self, directory: str, step: str) -> None:
+        """Note the step in this run's lock, for the next run if this one is killed. That this fails is no reason to end a change."""
+        given = {"directory": directory, "state": "note", "step": step, "run": this_run(constants.DEFAULT_LOCAL_TMP)}
+        with contextlib.suppress(AnsibleConnectionFailure):
+            self._execute("deployment_run", given, False)
 
     def _end(self, _arguments: Result, _host: str) -> Result:
         """Whether all steps were done."""

@@ -9,6 +9,7 @@ import typing as t
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ..plugin_utils.lifecycle import run as runs
 
@@ -26,6 +27,8 @@ class ActionModule(ActionBase):
         holder = answer.get("holder") or {}
         if arguments.get("state") == "begin" and holder.get("id", here["id"]) != here["id"]:
             takes = holder["id"] == broken or runs.ended(holder, here)
+            if takes and holder.get("step"):
+                Display().warning(runs.left(str(task_vars["inventory_hostname"]), holder))
             if takes:
                 answer = self._call({**arguments, "replace": holder["id"]}, task_vars)
                 holder = answer.get("holder") or {}

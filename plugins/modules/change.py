@@ -24,7 +24,7 @@ options:
       - V(observe) compares what runs on this host with the plan, and keeps O(context). With O(registered) it also asks the host's routers and
         balancer, and reads what was recorded.
       - V(write) writes the script of O(goal) and prints it, once for all hosts.
-      - V(play) plays the step O(number) on this host.
+      - V(play) plays the step O(number) on this host. The first host notes it in the lock of this run.
       - V(end) fails if a step has failed.
     type: str
     choices: [observe, write, play, end]
@@ -44,7 +44,7 @@ options:
     type: dict
     default: {}
   directory:
-    description: With O(registered), the deployment's folder.
+    description: With O(part=observe), the deployment's folder.
     type: str
   goal:
     description: With O(part=write), what the change is for.

@@ -35,10 +35,14 @@ options:
     type: path
     required: true
   state:
-    description: Whether the change begins or ends.
+    description: Whether the change begins or ends. V(note) writes O(step) into the lock that this run holds.
     type: str
-    choices: [begin, end]
+    choices: [begin, end, note]
     required: true
+  step:
+    description: With O(state=note), the step that the change has reached, in words. The next run says it if this one is killed.
+    type: str
+    default: ""
   make:
     description: Whether V(begin) makes the folder that holds deployments. If not, and there is none, nothing is locked.
     type: bool
@@ -153,7 +157,7 @@ from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},
-    "state": {"type": "str", "required": True, "choices": ["begin", "end"]},
+    "state": {"type": "str", "required": True, "choices": ["begin", "end", "note"]},
     "make": {"type": "bool", "default": True},
     "previous": {"type": "str", "default": "", "choices": ["", "upgrade", "rollback", "verified"]},
     "verified": {"type": "str", "default": ""},
@@ -162,6 +166,7 @@ ARGUMENTS = {
     "break_lock": {"type": "str", "default": ""},
     "run": {"type": "dict", "default": {}},
     "replace": {"type": "str", "default": ""},
+    "step": {"type": "str", "default": ""},
 }
 UNRECORDED = "The verification is not recorded on this host, so rollback will not know it: {}"
 UNFINISHED = "a change has not ended. Fix: run status, which names it; end it, then verify again"
@@ -238,7 +243,9 @@ def work(params, check):
         result["holder"] = begin(params, directory, check)
         ours = result["holder"].get("id") == params["run"].get("id")
         return dict(result, warnings_=notices(params, directory, check or not ours))
-    if check:
+    if params["state"] == "note" and not check:
+        deployment_lock.note(directory, params["run"].get("id"), params["step"])
+    if check or params["state"] == "note":
         return dict(result, holder=deployment_lock.holder_of(directory))
     if params["verified"]:
         result["verified"] = journal.verified(directory, params["verified"], params["run"])

@@ -95,6 +95,9 @@ def test_the_next_run_ends_the_change_and_no_request_is_lost(service, name):
     at = f"{case.play} | service | {case.at} | {case.number}"
     with load.Load(URL, "tiny", clients=2) as requests:
         service.play(case.playbook, fails=True, killed_at=at, **given(case.pools), **case.variables)
+        lock = service.root / "deployments/.inference.lock"
+        step = json.loads(lock.read_text()).get("step", "")
+        assert step.partition(": ")[2] == case.at or case.at == RECORD, "the next run says it"
         service.play(case.then, **given(case.then_pools), **case.then_variables)
         after = members()
     report = nothing_lost(requests)

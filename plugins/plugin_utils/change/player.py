@@ -69,6 +69,12 @@ class Player:
         store.note(number, host, {name: answer[name] for name in KEPT if name in answer}, failed)
         return {**answer, "changed": False} if call.dry else answer
 
+    def reaching(self, number: int) -> str:
+        """The step in words, if it is played on a host; empty in check mode, and where it is skipped."""
+        if self.check or not self._reached(number) or not self._hosts(number):
+            return ""
+        return f"step {number + 1} of {self.store.count()}: {self.store.step(number).title}"[:300]
+
     def failure(self) -> str:
         """Which step failed where, and what was left out; empty if all steps are done."""
         count = self.store.count()

@@ -18,6 +18,7 @@ from ...module_utils.tools.text import visible
 from ..plan.begun import lock_holder
 
 Run = dict[str, t.Any]
+STEP = 300  # most characters of a step
 PREFIX = "ansible-local-"  # of the run's temporary folder; the process id follows (ansible/config/manager.py)
 
 
@@ -75,12 +76,26 @@ def another(holder: t.Mapping[str, t.Any], here: Run) -> bool:
     return bool(holder) and holder.get("id") != here["id"] and not ended(holder, here)
 
 
+def step_of(holder: t.Mapping[str, t.Any]) -> str:
+    """`` in step 3 of 9: …`` of the run that holds a lock; empty if it has noted none. It is text of a host."""
+    step = str(holder.get("step") or "")[:STEP]
+    return f", in {step}" if step else ""
+
+
+def left(host: str, holder: t.Mapping[str, t.Any]) -> str:
+    """What a run says whose lock is taken over from one that was killed within a change."""
+    return visible(
+        f"{host}: the run {holder['id']} of {holder.get('owner')} on {holder.get('controller')} did not end its change{step_of(holder)}. This run looks at "
+        "what runs, and goes on from there."
+    )
+
+
 def refusal(host: str, directory: str, holder: t.Mapping[str, t.Any]) -> str:
     """The error for a deployment that another run is changing."""
     name, run = os.path.basename(directory.rstrip("/")), str(holder["id"])
     return visible(
         f"{host}: deployment {name} is being changed by {holder.get('owner')} on {holder.get('controller')} since {holder.get('since')} "
-        f"(run {run}). Two runs at once would leave services of both; nothing was changed here. Fix: wait until that run has ended. "
+        f"(run {run}{step_of(holder)}). Two runs at once would leave services of both; nothing was changed here. Fix: wait until that run has ended. "
         f"If it has ended for certain, run again with -e inference_break_lock={shlex.quote(run)}"
     )
 

@@ -168,14 +168,17 @@ def _differing(hosts: t.Mapping[str, t.Any]) -> list[str]:
 def _running(results: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
     """A notice of each run that changes the deployment now; the results have no other locks."""
     holders: dict[tuple[str, ...], list[str]] = {}
+    steps: dict[str, str] = {}  # by run
     for host in sorted(results):
         holder = results[host].get("locked") or {}
         if holder:
             key = tuple(in_one_line(str(holder.get(name))) for name in ("owner", "controller", "since", "id"))
             holders.setdefault(key, []).append(host)
+            step = in_one_line(str(holder.get("step") or ""))[:300]
+            steps[key[3]] = f", in {step}" if step else steps.get(key[3], "")
     return [
-        f"{owner} on {controller} changes this deployment since {since} (run {run}), on {', '.join(hosts)}: what is found here may pass. Fix: wait until "
-        "that run has ended, then run status again"
+        f"{owner} on {controller} changes this deployment since {since} (run {run}{steps[run]}), on {', '.join(hosts)}: what is found here may pass. "
+        "Fix: wait until that run has ended, then run status again"
         for (owner, controller, since, run), hosts in holders.items()
     ]
 

@@ -18,7 +18,7 @@ class ActionModule(ActionBase):
         """Keep them; the titles as the result."""
         store, steps = Store(constants.DEFAULT_LOCAL_TMP), [Step(**step) for step in self._task.args["steps"]]
         for host in task_vars["ansible_play_hosts"]:
-            store.keep_host(host, {"context": {}, "found": {}})
+            store.keep_host(host, {"context": {}, "found": {}, "directory": "/nowhere/deployments/none"})
         store.keep_script(Script(steps, [], []))
         found = {"titles": [step.title for step in steps], "beyond": [step.beyond for step in steps]}
         return {**super().run(tmp, task_vars), "changed": False, **found}

@@ -90,6 +90,16 @@ def test_nothing_is_made_on_a_host_without_deployments(call, directory):
     assert not os.path.exists(os.path.dirname(directory))
 
 
+def test_a_run_notes_its_step_in_its_own_lock_only(call, directory):
+    assert call("note", FIRST, step="step 1 of 2: Ask")["holder"] == {}
+    assert not os.path.exists(deployment_lock.path_of(directory)), "what nobody locked stays so"
+    call("begin", FIRST)
+    assert call("note", SECOND, step="step 1 of 2: Ask")["holder"] == FIRST
+    assert call("note", FIRST, check=True, step="step 1 of 2: Ask")["holder"] == FIRST
+    assert call("note", FIRST, step="step 2 of 2: Give")["holder"] == {**FIRST, "step": "step 2 of 2: Give"}
+    assert call("end", FIRST)["holder"] == {}
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"owner": "x"}'])
 def test_a_lock_that_was_interrupted_while_it_was_taken_holds_nobody_up(call, directory, text):
     call("begin", FIRST)

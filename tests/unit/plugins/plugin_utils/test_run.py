@@ -101,3 +101,15 @@ def test_a_deployment_that_another_run_changes_is_refused_at_once(printed, broke
     assert len(found) == refused and all(
         text.startswith("h2: deployment sample is being changed by anna") for text in found
     )
+
+
+def test_a_run_says_in_which_step_the_one_before_it_was_killed():
+    holder = {**HERE, "id": "another", "step": "step 3 of 9: Restart decode-0"}
+    text = run.left("n1", holder)
+    assert (
+        text.startswith("n1: the run another of ")
+        and "did not end its change, in step 3 of 9: Restart decode-0." in text
+    )
+    assert "(run another, in step 3 of 9: Restart decode-0). Two runs" in run.refusal("n1", "/d/x", holder)
+    assert "(run another). Two runs" in run.refusal("n1", "/d/x", {**holder, "step": ""})
+    assert len(run.step_of({"step": "x" * 5000})) < 320, "a host may write any text"

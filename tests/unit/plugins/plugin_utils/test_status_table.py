@@ -187,6 +187,9 @@ def test_a_run_that_changes_the_deployment_is_named_with_its_hosts():
     (text,) = report["notices"]
     assert text.startswith("anna on bastion changes this deployment since 2026-11-28T02:00:00Z (run r1), on n1, n2:")
     assert report["healthy"], "a run is no fault"
+    rows["n1"]["locked"] = {**held, "step": "step 3 of 9: Restart decode-0"}
+    (text,) = status_report("x", rows)["notices"]
+    assert "(run r1, in step 3 of 9: Restart decode-0), on n1, n2:" in text
 
 
 def test_findings_and_logs_follow_the_table():

@@ -198,3 +198,14 @@ def test_a_person_reads_notes_steps_and_hosts():
         "1. Drain on n1 (n1)",
         f"2. Drain on {', '.join(hosts)} (n1, n2, n3, n4, n5, n6 and 2 more, if needed)",
     ]
+
+
+def test_the_step_that_begins_is_named_once_the_one_before_is_done(tmp_path):
+    stage = Stage(tmp_path, [drain("n1"), drain("n2"), drain("n3", fill="lacking", asked=0)])
+    player = stage.player
+    assert [player.reaching(number) for number in range(3)] == ["step 1 of 3: Drain on n1", "", ""]
+    stage.play(0, "n1")
+    assert player.reaching(1) == "step 2 of 3: Drain on n2"
+    stage.play(1, "n2")
+    assert player.reaching(2) == "", "it has nothing to do"
+    assert Player(stage.store, True).reaching(1) == ""
