@@ -27,6 +27,7 @@ import tempfile
 import typing as t
 
 import compare
+import messages
 import sdists
 import sources
 from ansible_collections.ascend.inference.plugins.module_utils.install import sdist
@@ -101,7 +102,11 @@ def facts(release: str) -> dict[str, t.Any]:
 
 def report(names: t.Iterable[str]) -> list[str]:
     """Differences between rows and sources, as lines."""
-    return [f"{name}: {line}" for name in names for line in compare.differences(name, facts(name))]
+    return [
+        f"{name}: {line}"
+        for name in names
+        for line in (*compare.differences(name, facts(name)), *messages.differences(name, unpacked(name)))
+    ]
 
 
 def main() -> int:

@@ -107,7 +107,7 @@ def vllm_ascend(release, chip):
 
 def engine_files():
     """The engine simulator as a package inside a wheel."""
-    files = sorted(ENGINE.glob("*.py")) + [ENGINE / "flags.json"]
+    files = sorted(ENGINE.glob("*.py")) + [ENGINE / "flags.json", ENGINE / "messages.json"]
     return {f"{ENGINE_MODULE}/{file.name}": file.read_text(encoding="utf-8") for file in files}
 
 

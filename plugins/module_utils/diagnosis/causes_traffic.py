@@ -10,6 +10,7 @@ from .words import CAUSE, TRAFFIC, Cause
 CAUSES = (
     Cause(
         "LOG-STORE-CONFIG",
+        r"\b(?:Configuration loading failed|An error occurred while loading the configuration|Device id is not set\.)|"
         r"'(?:MOONCAKE_CONFIG_PATH|MMC_LOCAL_CONFIG_PATH)'? is not set|mooncake.*JSONDecodeError|\bEnvironment variable DS_WORKER_ADDR is required\b"
         r"|\bMooncakeBackend does not support protocol\b"
         r"|\bglobal segment size cannot be empty\b|\bUnsupported type for global_segment_size\b",

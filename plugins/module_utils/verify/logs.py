@@ -17,7 +17,7 @@ from ..tools import foreign_file
 from ..tools.client_text import without_clients
 from ..tools.text import one_line
 from .plan import Lines, Log, VerifyPlan
-from .red_flags import ANY_RED_FLAG, AVERAGE, COLOUR, TOOK, flags_of, transfers_of
+from .red_flags import AVERAGE, COLOUR, TOOK, flagged, flags_of, transfers_of
 
 TAIL_LINES = 20
 WINDOW_BYTES = 32 * 1024 * 1024
@@ -128,7 +128,7 @@ def evidence(name: str, whole: list[str], window: list[str], lines: Lines, probl
     return {
         "readable": not problem,
         "problem": problem,
-        "red_flags": [line for line, text in zip(window, own) if ANY_RED_FLAG.search(text)][:LINES_KEPT],
+        "red_flags": [window[number] for number in flagged(own)[:LINES_KEPT]],
         "alarms": [line for line in window if _ALARM.search(line)][:LINES_KEPT],
         "transferred": transferred,
         "delayed": _holding(lines.delayed, own),

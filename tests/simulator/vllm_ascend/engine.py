@@ -19,6 +19,7 @@ from .model import Model, kv_block, token_id
 from .mooncake import Pull
 from .pool import Pool
 from .ports import Ports, hccl_failure
+from .texts import said
 from .worker import Worker, device_pool, engine_pool
 
 KINDS = {
@@ -198,9 +199,11 @@ class Rank:
         seconds = float(os.environ.get(self.engine.release.free_timeout_variable) or 480)
         for request in self.memory.expire(seconds):
             self.finished_by.pop(request, None)
-            new = f"Force freed expired request: {request}. Reason: Request exceeded timeout threshold ({seconds:.0f} seconds)"
-            old = f"Force freed request: {request}"
-            log.vllm(self.core, new if self.engine.release.since("0.21.0rc1") else old, "mooncake_connector.py:166")
+            if self.engine.release.since("0.23.0rc1"):
+                text = said(self.engine.release.name, ("Force freed expired request",), request, f"{seconds:.0f}")
+                log.vllm(self.core, text, "mooncake_connector.py:166", "ERROR")
+            else:
+                log.vllm(self.core, f"Force freed request: {request}", "mooncake_connector.py:166")
 
     def usage(self):
         self._expire()

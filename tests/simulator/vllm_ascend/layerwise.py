@@ -11,6 +11,7 @@ from . import http, log
 from .errors import EngineDead, LoadFailed
 from .model import shard
 from .mooncake import Pull
+from .texts import said
 from .worker import join_shards
 
 WHERE = "mooncake_layerwise_connector.py:612"
@@ -57,9 +58,8 @@ class Push(Pull):
                 await worker.write(peer["link"], request["id"], data)
                 await worker.tell_done(where, request["id"])
         except LoadFailed as error:
-            log.vllm(
-                worker.name, f"Mooncake transfer failed. request={request['id']}, ret=-1 ({error})", WHERE, "ERROR"
-            )
+            begins = ("Mooncake transfer failed for send requests", "MooncakeLayerwiseConnector transfer fail")
+            log.vllm(worker.name, said(self.release.name, begins, request["id"], error), WHERE, "ERROR")
         return None
 
     def promised(self, request):

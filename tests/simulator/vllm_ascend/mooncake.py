@@ -9,6 +9,7 @@ import time
 
 from . import log
 from .errors import EngineDead, LoadFailed
+from .texts import said
 from .worker import join_shards
 
 WHERE = "mooncake_connector.py:561"
@@ -128,9 +129,8 @@ class Pull:
                 raise LoadFailed("ret: -1 (use_ascend_direct is not set)")
             data = await worker.read(peer["link"], ids)
         except LoadFailed as error:
-            text = f"Mooncake transfer failed for request. remote_request_id={name}, ret=-1. "
-            old = f"Mooncake transfer failed for request {name}, ret: -1"
-            log.vllm(worker.name, text if self.release.since("0.23.0rc1") else old, WHERE, "ERROR")
+            text = said(self.release.name, ("Mooncake transfer failed for request",), name, -1)
+            log.vllm(worker.name, text, WHERE, "ERROR")
             log.vllm(worker.name, f"RuntimeError: Mooncake transfer failed, ret: -1 ({error})", WHERE, "ERROR")
             raise
         await self._tell(worker, params["remote_host"], port, name)

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from . import log, wire
 from .errors import Died
 from .model import shard
+from .texts import said
 from .worker import join_shards
 
 WHERE = "pool_scheduler.py:560"
@@ -190,7 +191,9 @@ class Pool:
                 if not await self.stores[0].exists(f"{name}@tp_rank:0"):
                     break
             except (OSError, ValueError, asyncio.TimeoutError, asyncio.IncompleteReadError) as error:
-                log.vllm(self.rank.core, f"Failed to get key {name}. {error}", WHERE, "ERROR")
+                begins = ("Remote connection failed in lookup", "Remote connection failed in contains")
+                text = said(self.release.name, begins, type(error).__name__, error)
+                log.vllm(self.rank.core, text, WHERE, "ERROR")
                 break
             found += 1
         tokens = found * self.rank.engine.block_size
