@@ -16,6 +16,7 @@ from .kinds import KINDS, REVIEW, path_of
 FIELD_MANAGER = "ascend-inference"
 FORCED = {"fieldManager": FIELD_MANAGER, "force": "true"}
 LOG_LINES, LOG_BYTES = 15, 4000
+BYTES_OF_LINE = 400  # for which the server cuts a longer log
 ATTEMPTS = 3  # of a request that the server is unable to answer at the moment
 TAKEN = "Fix: set these fields in the inventory as they are, or run with kthena_force_conflicts=true to set them back"
 NEWEST = (99, 0)
@@ -68,9 +69,9 @@ class Cluster:
         items = found.get("items") or []
         return [dict(item, kind=kind, apiVersion=KINDS[kind][0]) for item in items]  # a list's items have neither
 
-    def log(self, pod, container, previous):
+    def log(self, pod, container, previous, lines=LOG_LINES):
         """The last lines of a container's log, or of the one before its last restart; empty if they cannot be read."""
-        query = {"tailLines": str(LOG_LINES), "limitBytes": str(LOG_BYTES)}
+        query = {"tailLines": str(lines), "limitBytes": str(max(LOG_BYTES, BYTES_OF_LINE * lines))}
         if previous:
             query["previous"] = "true"
         try:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import copy
 
+from ..diagnosis.diagnose import causes_in, explanation
 from .changes import Changes, earlier
-from .cluster import FIELD_MANAGER
+from .cluster import FIELD_MANAGER, LOG_LINES
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
 from .leftover import LEFT, leftovers
@@ -36,6 +37,7 @@ from .workloads import is_autoscaled, planned_templates, role_of, scaled
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
 REPLACED = "Nothing was taken back, because another run has applied another plan meanwhile. Run site when it has ended."
+JUDGED = 5000  # lines of a failed container's log in which causes are looked for
 EVICTION_POLICY = "unhealthyPodEvictionPolicy"  # of a PodDisruptionBudget; servers before Kubernetes 1.27 refuse it
 
 
@@ -426,10 +428,12 @@ class Deployment:
     def _logs(self, found):
         lines = []
         for pod, container, has_ended in failed_containers(found):
-            text = self.cluster.log(pod, container, has_ended).rstrip("\n")
-            if text:
+            log = self.cluster.log(pod, container, has_ended, JUDGED).rstrip("\n").splitlines()
+            for cause in causes_in(log, pod):
+                lines += [f"  {pod}: {line}" for line in explanation(cause).splitlines()]
+            if log:
                 lines.append(f"  last lines of {container} in {pod}:")
-                lines += ["    " + line for line in text.splitlines()]
+                lines += ["    " + line for line in log[-LOG_LINES:]]
         return lines
 
     def _refusals(self, found):

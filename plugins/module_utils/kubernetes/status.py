@@ -100,6 +100,6 @@ class Pods:
         for pod in self.pods[service["unit"]][:1]:
             container = (containers(pod) or [{}])[0]
             restarted = bool((container.get("lastState") or {}).get("terminated"))
-            text = self.cluster.log(pod["metadata"]["name"], container.get("name", ""), restarted)
+            text = self.cluster.log(pod["metadata"]["name"], container.get("name", ""), restarted, lines)
             return "\n".join(text.splitlines()[-lines:])
         return ""

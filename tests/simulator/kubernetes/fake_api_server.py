@@ -374,6 +374,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(400, "BadRequest", text)
         text = self.api.logs(name) or f"the log of {container}\n"
         if "lastState" in status:
+            text += "EL0005: [PID: 7] 2026-11-01-10:00:00.1.1 The resources are busy.\n"
             text += "RuntimeError: no NPU\n"
         lines = [line for line in text.splitlines(True) if is_within(line, query.get("sinceSeconds", [""])[0])]
         self.answer(200, "".join(lines[-int(query.get("tailLines", ["100000"])[0]) :]))

@@ -10,7 +10,12 @@ from ansible_collections.ascend.inference.plugins.module_utils.collector import 
 from ansible_collections.ascend.inference.plugins.module_utils.tools.client_text import without_clients
 from ansible_collections.ascend.inference.plugins.module_utils.verify import logs as verified
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines, Log
-from ansible_collections.ascend.inference.plugins.module_utils.verify.red_flags import RED_FLAGS, flags_of, transfers_of
+from ansible_collections.ascend.inference.plugins.module_utils.verify.red_flags import (
+    RED_FLAGS,
+    flagged,
+    flags_of,
+    transfers_of,
+)
 
 LINES = {
     "transfer_failed": "Mooncake transfer failed for request r1",
@@ -21,13 +26,19 @@ LINES = {
     "recomputed": "Recovered from KV load failure: 1 request",
     "transfer_skipped": "Skipping KV cache transfer for request r1",
     "engine_id_conflict": "Conflict engine id 0",
-    "thread_not_started": "KV Cache receiving thread failed to start",
+    "thread_not_started": "KV Cache sending/receiving thread failed to start.",
+    "thread_ended": "Mooncake KVCacheSendingThread encountered exception.",
+    "kv_wrong": "KV load failed for hybrid request r1. Skip invalid-block fallback",
+    "kv_not_confirmed": "Failed to receive ACK for request r1",
+    "message_refused": "Invalid message format: x",
     "device_ip_wrong": "'device ip' is not set correctly",
     "store_lease_expired": "lease_expired_before_data_transfer_completed key=k",
     "store_no_handle": "NO_AVAILABLE_HANDLE",
     "store_segment_not_found": "SEGMENT_NOT_FOUND",
     "store_client_expired": "action=client_expired",
-    "store_get_failed": "Failed to get key k",
+    "store_get_failed": "Failed to get 3 keys out of 8. error_codes=[-704]",
+    "store_put_failed": "Failed to put 8 keys out of 8. error_codes=[-800]",
+    "store_lookup_failed": "Remote connection failed in lookup. type=x",
     "store_master_silent": "Failed to ping master",
     "engine_not_added": "Instance 192.0.2.1:7100 was not added to the proxy.",
     "counter_negative": "Counters can only be incremented by non-negative amounts.",
@@ -38,7 +49,9 @@ LINES = {
     "kv_expired": "Num KV expired reqs=1",
 }
 GOOD = (
-    "status: 103901",
+    "status: 103903",
+    "Failed to get 3 keys out of 8. Store is not initialized; call put() first to trigger initialization.",
+    "Send failed. error=x, attempts_left=2.",
     "KV Cache receiving thread started",
     "Instance 192.0.2.1:7100 was added to the proxy.",
     "Num failed recvs=0",
@@ -100,6 +113,15 @@ def test_the_services_own_lines_are_read_whole(name):
     for line in (LINES[name], "(EngineCore pid=1) ERROR 11-22 10:00:00 [mooncake.py:9] " + LINES[name]):
         assert without_clients(line) == line
         assert verified.evidence("decode-0", [line], [line], TRANSFERRED)["red_flags"] == [line]
+
+
+def test_the_first_put_with_lazy_initialisation_fails_by_design():
+    put = "(Worker_TP{} pid={}) ERROR 11-22 10:00:00 [m.py:9] Failed to put 8 keys out of 8. error_codes=[-800]."
+    said = "(Worker_TP{} pid={}) WARNING 11-22 10:00:00 [m.py:9] First DSV4(compress) request failure is expected. This is normal behavior."
+    first = [put.format(0, 1), put.format(1, 2), said.format(0, 1), said.format(1, 2)]
+    assert flagged(first) == [] and flagged([*first, put.format(0, 1), said.format(0, 1)]) == [4]
+    assert flagged([put.format(0, 1), said.format(1, 2)]) == [0] and flagged([put.format(0, 1)]) == [0]
+    assert flagged([LINES["transfer_failed"], said.format(0, 1)]) == [0]
 
 
 def test_a_separator_of_unicode_ends_no_line():

@@ -905,6 +905,7 @@ def test_a_crash_loop_ends_the_wait_with_the_end_of_the_log(module):
     done = module(server, "deploy", crashing, stuck_timeout=10)
     for text in ("CrashLoopBackOff", "decode exited with 1 (Error)", "last lines of decode", "RuntimeError: no NPU"):
         assert text in done["msg"]
+    assert ": Likely cause: another process or container holds the NPU. [LOG-DEVICE-HELD]" in done["msg"]
     assert server.seconds < 40
 
 
