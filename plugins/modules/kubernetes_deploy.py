@@ -73,6 +73,19 @@ options:
       - With V(0) the task waits until the end, and prints once a minute what is missing.
     type: int
     default: 0
+  allow_pause:
+    description:
+      - Allow what pauses the service. Without it other values of O(secrets) than those that pods run with, and O(restart) of a role that
+        has one instance, are refused before anything is written.
+    type: bool
+    default: false
+  restart:
+    description:
+      - Names of services whose pods are replaced though the plan is the same, one instance of a role after the other. Empty means all of them.
+      - Instances of a role have one template, so the name of one replaces all.
+      - The plan must be the one that was applied last.
+    type: list
+    elements: str
   waited:
     description: Seconds for which earlier runs with O(pause) have waited already. They count to O(timeout).
     type: int
@@ -153,6 +166,8 @@ ARGUMENTS = dict(
     pause={"type": "int", "default": 0},
     resume={"type": "dict"},
     waited={"type": "int", "default": 0},
+    allow_pause={"type": "bool", "default": False},
+    restart={"type": "list", "elements": "str"},
     **WRITER,
 )
 

@@ -27,6 +27,23 @@ options:
     description:
       - Also return what the logs of the pods of this revision have since this time of this machine, RV(ascend.inference.service_log#module:time).
     type: float
+  support:
+    description: Return only RV(support), the logs of all pods of the deployment for a support case, as M(ascend.inference.support_logs) does.
+    type: dict
+    suboptions:
+      minutes:
+        description: How far the logs go back.
+        type: int
+        default: 30
+      mib:
+        description: Most MiB of all logs together.
+        type: int
+        default: 64
+      secrets:
+        description: Values that are left out wherever they occur.
+        type: list
+        elements: str
+        default: []
 extends_documentation_fragment:
   - ascend.inference.attributes
   - ascend.inference.attributes.info_module
@@ -151,6 +168,10 @@ logs:
   description: Contents of the logs, by service, as M(ascend.inference.service_log) returns them.
   returned: success and O(logs_since)
   type: dict
+support:
+  description: The logs, as M(ascend.inference.support_logs) returns them.
+  returned: success and O(support)
+  type: dict
 hidden:
   description: What the user has no permission to read.
   returned: success
@@ -164,17 +185,26 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ..module_utils.kubernetes.arguments import CONNECTION, run
 from ..module_utils.kubernetes.errors import KubernetesProblem
 from ..module_utils.kubernetes.info import info
+from ..module_utils.kubernetes.logs import support
 
+SUPPORT = {
+    "minutes": {"type": "int", "default": 30},
+    "mib": {"type": "int", "default": 64},
+    "secrets": {"type": "list", "elements": "str", "default": [], "no_log": True},
+}
 ARGUMENTS = dict(
     CONNECTION,
     require_pods={"type": "bool", "default": False},
     query_services={"type": "bool", "default": False},
     logs_since={"type": "float"},
+    support={"type": "dict", "options": SUPPORT},
 )
 
 
 def found(cluster, params):
     """The module's result."""
+    if params["support"] is not None:
+        return {"support": support(cluster, params["plan"], **params["support"])}
     result = info(cluster, params["plan"], params["query_services"], params["logs_since"])
     if params["require_pods"] and not result["pods"] and not cluster.check:
         raise KubernetesProblem(

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import pathlib
 import subprocess
+import threading
 
 import pytest
 import yaml
@@ -17,7 +19,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = {path.stem for path in (ROOT / "playbooks").glob("*.yml")}
 CLUSTER = ROOT / "tests/unit/rehearsal/inventories/kubernetes.yml"
 # What serves a cluster, or says itself what it lacks there; a new playbook is named here or in one of the two tables.
-EVERYWHERE = {"bundle", "check", "deploy", "plan", "prepare", "recipes", "remove", "site", "status", "verify"}
+EVERYWHERE = {
+    "bundle",
+    "check",
+    "deploy",
+    "logs",
+    "plan",
+    "prepare",
+    "recipes",
+    "remove",
+    "restart",
+    "site",
+    "status",
+    "verify",
+}
 
 
 def test_each_playbook_is_decided_for_each_runtime():
@@ -55,7 +70,7 @@ def run(path, *options, inventory=CLUSTER):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("restart", "delete pod"), ("bench", "in a pod"), ("watchdog", "stalled_after")]
+    ("name", "text"), [("drill", "delete pod"), ("bench", "in a pod"), ("watchdog", "stalled_after")]
 )
 def test_a_playbook_without_hosts_is_refused(name, text):
     status, said = run(ROOT / f"playbooks/{name}.yml")
@@ -63,9 +78,12 @@ def test_a_playbook_without_hosts_is_refused(name, text):
     assert "Gather the states" not in said
 
 
-def test_logs_are_refused_for_a_cluster_whose_inventory_cannot_be_planned():
-    status, said = run(ROOT / "playbooks/logs.yml", "-e", '{"inference_pools": 1}')
-    assert (status, "logs has nothing to do here" in said) == (2, True), said
+@pytest.mark.parametrize(
+    "name", ["logs", pytest.param("remove", marks=pytest.mark.long), pytest.param("status", marks=pytest.mark.long)]
+)
+def test_what_needs_a_plan_of_a_cluster_is_refused_without_one(name):
+    status, said = run(ROOT / f"playbooks/{name}.yml", "-e", '{"inference_pools": 1}')
+    assert (status, "only a plan names what a cluster has" in " ".join(said.split())) == (2, True), said
 
 
 def test_a_playbook_after_the_plan_is_refused_too(tmp_path):
@@ -74,6 +92,43 @@ def test_a_playbook_after_the_plan_is_refused_too(tmp_path):
     path.write_text(yaml.safe_dump(own), encoding="utf-8")
     status, said = run(path)
     assert (status, "tune has nothing to do here" in said) == (2, True), said
+
+
+class Counting(http.server.BaseHTTPRequestHandler):
+    """An API server that refuses everybody."""
+
+    def do_GET(self):
+        self.server.requests += 1
+        self.send_error(401)
+
+    do_POST = do_PATCH = do_GET
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(PUBLIC - {"plan", "recipes"}))
+def test_no_playbook_does_nothing_with_a_cluster_and_ends_as_after_a_success(name, tmp_path):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counting) as server:
+        server.requests = 0
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        named = {"name": "x", "cluster": {"server": f"http://127.0.0.1:{server.server_address[1]}"}}
+        context = {"name": "x", "context": {"cluster": "x", "user": "x"}}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [named],
+            "contexts": [context],
+            "current-context": "x",
+        }
+        path = tmp_path / "kubeconfig"
+        path.write_text(yaml.safe_dump({**config, "users": [{"name": "x", "user": {"token": "x"}}]}))
+        status, said = run(
+            ROOT / f"playbooks/{name}.yml", "-e", json.dumps({"kthena_kubeconfig": str(path), "kthena_poll": 1})
+        )
+        server.shutdown()
+    assert status or server.requests, said
 
 
 OUTSIDE = [("nowhere", 2), ("localhost", 0), (["n1"], 0), (["n1", "nowhere"], 2), ("router:!localhost", 0)]

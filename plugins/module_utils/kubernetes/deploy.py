@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import copy
+import time
 
 from ..diagnosis.diagnose import causes_in, explanation
 from .changes import Changes, earlier
@@ -13,7 +13,7 @@ from .cluster import FIELD_MANAGER, LOG_LINES
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
 from .leftover import LEFT, leftovers
-from .manifests import objects, pods, record_name, secret
+from .manifests import objects, pods, record_name
 from .names import COMPONENT, SERVING_GROUP, address, digest_of, label, own_labels
 from .ownership import is_managed, stale
 from .preflight import problems, report
@@ -30,6 +30,7 @@ from .readiness import (
 )
 from .rights import missing_rights
 from .scheduler import scheduler_warnings
+from .stamps import parts_of, salted, stamped
 from .state import State, deployed_pods, engines_of, pods_of, warnings_of
 from .stuck import RESTARTED, crash_loops, restarted, stuck, waiting
 from .verified import recorded_digests
@@ -52,6 +53,7 @@ class Deployment:
         self.cluster, self.plan, self.options, self.secrets = cluster, plan, options, secrets
         self.changes, self.warnings, self.progress = Changes(), [], []
         self.state, self.engines, self.left = None, [], {}
+        self.written = []  # the objects to apply
         self.is_resumed = cluster.has_answered = options["resume"] is not None
         self.since = {key: cluster.now() - seconds for key, seconds in (options["resume"] or {}).items()}
 
@@ -96,6 +98,7 @@ class Deployment:
             if self.state.taken is None:
                 self.warnings.append("Cannot list pods of all namespaces; devices that others hold were not counted.")
         self._refuse(problems(self.plan, self.state, self.options, self.secrets))
+        self._stamp()
         if self.options["check_nodes"] and not self.state.nodes:
             resource = self.plan["kubernetes"]["resource"]
             self.warnings.append(f"Cannot list nodes; availability of {resource} was not checked.")
@@ -113,13 +116,45 @@ class Deployment:
             name = self.plan["kubernetes"]["secrets"]["name"]
             self.warnings.append(f"Cannot read Secret {name}; whether it has the needed keys was not checked.")
 
+    def _stamp(self):
+        """The objects to apply, with what rolls pods without another plan. A pause has to be allowed."""
+        restart, live, pauses = self.options["restart"], self.state.live, []
+        found, mark, is_changed = salted(self.plan, self.secrets, live)
+        names = set() if restart is None else parts_of(self.plan, restart)
+        begin = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        self.written = found + stamped(self.plan, objects(self.plan), live, mark, begin, names)
+        if is_changed and self.state.running:
+            pauses.append(
+                f"The values of Secret/{found[0]['metadata']['name']} change, so all pods that read them are replaced. Until the last one is, "
+                "pods with different keys refuse each other's requests and clients"
+            )
+        if restart is not None:
+            applied = {digest_of(thing) for thing in live.values()} - {""}
+            if applied != {self.plan["digest"]}:
+                raise KubernetesProblem(
+                    "The cluster does not run this plan, so nothing was restarted. Fix: run site, which applies it."
+                )
+            pauses += [
+                f"role {name} has one instance, which serves nobody while it restarts" for name in self._alone(names)
+            ]
+        for text in pauses:
+            self.warnings.append(text + ".")
+        if pauses and not self.options["allow_pause"] and not self.cluster.check:
+            raise KubernetesProblem(
+                "; ".join(pauses)
+                + ". Nothing was changed. Fix: run it again with -e inference_allow_pause=true when a pause is acceptable."
+            )
+
+    def _alone(self, names):
+        roles, groups = self.plan["kubernetes"]["roles"], self.plan["kubernetes"]["groups"]
+        return sorted(name for name in names if name in roles and roles[name]["replicas"] * groups == 1)
+
     def _leave_out_eviction_policy(self):
-        budgets = [item for item in self.plan["objects"] if EVICTION_POLICY in item.get("spec", {})]
+        budgets = [item for item in self.written if EVICTION_POLICY in item.get("spec", {})]
         if not budgets or self.cluster.version() >= (1, 27):
             return
-        self.plan = copy.deepcopy(self.plan)
-        for item in self.plan["objects"]:
-            item.get("spec", {}).pop(EVICTION_POLICY, None)
+        for item in budgets:
+            item["spec"].pop(EVICTION_POLICY)
         self.warnings.append(
             f"The server is older than Kubernetes 1.27, so PodDisruptionBudgets are applied without {EVICTION_POLICY}: "
             "a pod that never becomes ready blocks the drain of its node."
@@ -137,8 +172,7 @@ class Deployment:
     # Trying
 
     def _objects(self):
-        found = secret(self.plan, self.secrets) + objects(self.plan)
-        return [item for item in found if item["kind"] not in self.state.absent]
+        return [item for item in self.written if item["kind"] not in self.state.absent]
 
     def _try(self):
         """Every object, and a pod of every template, in dry runs: nothing is written unless all of them are accepted.
@@ -226,14 +260,8 @@ class Deployment:
         place = address(manifest)
         after = self._put(manifest)
         before = self.state.live.get(place)
-        changed = self.changes.add(before, after)
-        if changed and before and manifest["kind"] == "Secret" and self.state.running:
-            self.warnings.append(
-                f"The pods that run keep the earlier values of {place} until they start again. "
-                "Delete them, one instance after the other, so that all of them have the new ones."
-            )
         self.state.live[place] = after
-        return changed
+        return self.changes.add(before, after)
 
     def _apply_all(self):
         """All objects. If one of them fails, those before it get back what they had."""

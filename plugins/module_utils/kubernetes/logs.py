@@ -5,14 +5,21 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import time
+import zlib
 
+from ..support.gather import LINES, text_part
+from ..support.redact import Redactor
 from ..tools.runner import MOST_LOG
+from ..tools.text import visible
 from ..verify.logs import evidence, split
 from ..verify.plan import PlanError, read_plan
 from .addresses import pods_by_service
+from .diagnosis import state_of
 from .errors import KubernetesProblem, Refused
-from .names import containers
+from .names import containers, natural
 from .readiness import alive, is_current, kept_pods
 from .state import deployed_pods
 from .workloads import role_of
@@ -44,6 +51,34 @@ def logs(cluster, plan, since):
                     problem = problem or str(error)
         found[name] = evidence(name, texts[0], texts[1], lines, problem)
     return found
+
+
+def support(cluster, plan, minutes, mib, secrets):
+    """What ``support_logs`` returns of a host, of all pods of the deployment: each container's log, and that before its last restart."""
+    redactor, parts = Redactor(secrets), []
+    found = deployed_pods(cluster, plan)
+    states = [(pod, item) for pod in found for item in containers(pod, init=True)]
+    most = mib * 2**20 // (2 * len(states) or 1)
+    window = {"sinceSeconds": str(60 * minutes), "limitBytes": str(MOST_LOG), "tailLines": str(LINES)}
+    for pod, item in sorted(states, key=lambda each: natural(each[0]["metadata"]["name"])):
+        name = "{}-{}".format(pod["metadata"]["name"], item["name"])
+        has_ended = bool((item.get("lastState") or {}).get("terminated"))
+        for suffix, query in [("", window)] + [(".previous", dict(window, previous="true"))] * has_ended:
+            try:
+                text, problem = cluster.read_log(pod["metadata"]["name"], item["name"], query), ""
+            except KubernetesProblem as error:
+                text, problem = "", f"not read: {error}"
+            parts.append(text_part(f"{name}{suffix}.log", text, most, redactor, problem))
+    lines = [f"{pod['metadata']['name']}: {state_of(pod)}" for pod in found]
+    parts.append(text_part("pods.txt", "\n".join(lines), most, redactor))
+    packed = zlib.compress(json.dumps([[part.name, part.text] for part in parts]).encode("utf-8"))
+    problem = "" if found else "namespace {} has no pods of {}".format(cluster.namespace, plan["kubernetes"]["name"])
+    return {
+        "parts": base64.b64encode(packed).decode("ascii"),
+        "rows": [dict(part.row(), problem=visible(part.problem)) for part in parts],
+        "left_out": redactor.counts,
+        "problem": problem,
+    }
 
 
 def _is_old(plan, pod):

@@ -52,6 +52,13 @@ def service_part(service: dict[str, Any], since: int, most: int, redactor: Redac
     return _bounded(name, redactor.lines(lines, cut), most, cut)
 
 
+def text_part(name: str, text: str, most: int, redactor: Redactor, problem: str = "") -> Part:
+    """A log that was read elsewhere, at most its last `most` bytes. Its first line may be a part if it has `most` bytes or more."""
+    cut = len(text.encode("utf-8")) >= most
+    found = _bounded(name, redactor.lines(_split(text)[1 if cut else 0 :], cut), most, cut)
+    return found._replace(problem="; ".join(filter(None, [problem, found.problem])))
+
+
 def plog_parts(folders: Iterable[str], since: int, most: int, redactor: Redactor) -> list[Part]:
     """Files of CANN that changed since a moment, the newest ones first; together at most `most` bytes."""
     paths: dict[str, float] = {}

@@ -12,6 +12,7 @@ import pathlib
 import sys
 import textwrap
 import types
+import zlib
 
 import pytest
 
@@ -1210,6 +1211,26 @@ def test_a_log_is_asked_for_by_seconds_and_with_the_container_before_a_restart(m
     assert [query.get("sinceSeconds") for query in asked] == [None, None, "31", "31"]
 
 
+def test_a_support_case_has_the_log_of_each_container_and_of_the_one_before_a_restart(module):
+    server = Server()
+    server.api.logs = lambda pod: f"a line of {pod}\nprompt: what is sesame-0815\n"
+    module(
+        server,
+        "deploy",
+        plan(kubernetes__pods={"decode": {"container": {"image": "example.com/crash:1"}}}),
+        stuck_timeout=5,
+    )
+    found = module(server, "info", support={"secrets": ["sesame-0815"]})["support"]
+    parts = dict(json.loads(zlib.decompress(base64.b64decode(found["parts"]))))
+    assert "RuntimeError: no NPU" in parts["demo-0-decode-0-0-decode.previous.log"]
+    assert "a line of demo-0-prefill-0-0" in parts["demo-0-prefill-0-0-prefill.log"]
+    assert "demo-0-prefill-0-0-prefill.previous.log" not in parts, "it has not restarted"
+    assert "sesame" not in str(parts) and found["left_out"]["secrets"] + found["left_out"]["texts"] > 0
+    assert "CrashLoopBackOff" in parts["pods.txt"]
+    assert found["problem"] == ""
+    assert module(Server(), "info", support={})["support"]["problem"] == "namespace serving has no pods of demo"
+
+
 def test_a_controller_that_makes_no_pods_is_named_early(module):
     server = Server()
     server.controller.servings.serve = lambda serving: None
@@ -1869,13 +1890,70 @@ def test_a_cluster_without_volcano_is_a_warning(module):
     assert not module(server, "deploy", plan(kubernetes__scheduler="own"))["warnings"]
 
 
-def test_a_changed_secret_is_a_warning_because_pods_read_it_at_their_start(module):
-    server, planned = Server(), with_secret(kubernetes__scheduler="own")
-    assert not module(server, "deploy", planned)["warnings"]
+KEYED = {"secrets": {"api_key": VALUE}, "kubernetes__scheduler": "own"}
+
+
+def marks(server):
+    """The marks of the Secret in the engines' pods."""
+    pods = [pod for pod in server.store.list("pods") if "-router-" not in pod["metadata"]["name"]]
+    return {pod["metadata"].get("annotations", {}).get("ascend.inference/secrets") for pod in pods}
+
+
+def test_a_changed_secret_rolls_the_pods_that_read_it_and_back(module):
+    server, planned = Server(), plan(**KEYED)
+    module(server, "deploy", planned)
+    (first,) = marks(server)
+    secret = server.store.get("secrets", "serving", "demo-secrets")["data"]
+    assert len(first) == 16 and len(base64.b64decode(secret["mark-key"])) == 32, "whoever reads pods could try values"
+    assert not module(server, "deploy", planned)["changed"]
+    before = len(server.written)
+    done = module(server, "deploy", planned, secrets={"api_key": "another"}, check=True)
+    assert "The values of Secret/demo-secrets change, so all pods that read them are replaced" in done["warnings"][0]
     done = module(server, "deploy", planned, secrets={"api_key": "another"})
-    assert "Secret/demo-secrets" in done["updated"]
-    assert "The pods that run keep the earlier values of Secret/demo-secrets" in done["warnings"][0]
-    assert not module(server, "deploy", planned, secrets={"api_key": "another"})["warnings"]
+    assert "Nothing was changed. Fix: run it again with -e inference_allow_pause=true" in done["msg"]
+    assert len(server.written) == before
+    done = module(server, "deploy", planned, secrets={"api_key": "another"}, allow_pause=True)
+    assert {"Secret/demo-secrets", "ModelServing/demo"} <= set(done["updated"]), done["msg"]
+    (second,) = marks(server)
+    assert second != first
+    assert not module(server, "deploy", planned, secrets={"api_key": "another"})["changed"]
+    assert not module(server, "deploy", planned, allow_pause=True)["failed"]
+    assert marks(server) == {first}
+
+
+def test_a_secret_of_an_older_version_rolls_nothing_until_its_values_change(module):
+    server, planned = Server(), plan(**KEYED)
+    module(server, "deploy", planned)
+    thing = server.store.get("secrets", "serving", "demo-secrets")
+    thing["data"].pop("mark-key")
+    server.store.replace("secrets", "serving", thing)
+    serving = server.store.get("modelservings", "serving", "demo")
+    for role in serving["spec"]["template"]["roles"]:
+        role["entryTemplate"].pop("metadata")
+    server.store.replace("modelservings", "serving", serving)
+    router = server.store.get("deployments", "serving", "demo-router")
+    router["spec"]["template"]["metadata"].pop("annotations", None)
+    server.store.replace("deployments", "serving", router)
+    assert module(server, "deploy", planned)["updated"] == []
+
+
+def test_a_restart_replaces_the_pods_of_roles_and_later_runs_keep_it(module):
+    server, planned = Server(nodes=3), plan(pools__decode__instances=2)
+    done = module(server, "deploy", planned, restart=["decode-0"])
+    assert "The cluster does not run this plan, so nothing was restarted. Fix: run site" in done["msg"]
+    module(server, "deploy", planned)
+    before = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in server.store.list("pods")}
+    done = module(server, "deploy", planned, restart=[])
+    assert "role prefill has one instance, which serves nobody while it restarts. Nothing was changed." in done["msg"]
+    done = module(server, "deploy", planned, restart=["decode-0"])
+    assert done["updated"] == ["ModelServing/demo"], done["msg"]
+    server.sleep(5)
+    after = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in server.store.list("pods")}
+    kept = [name for name in before if before[name] == after.get(name)]
+    assert len(kept) == len(before) - 2 and not any("-decode-" in name for name in kept)
+    assert not module(server, "deploy", planned)["changed"], "the next run would restart it again"
+    done = module(server, "deploy", planned, restart=["prefill-0", "router"], allow_pause=True)
+    assert done["updated"] == ["ModelServing/demo", "Deployment/demo-router"]
 
 
 @pytest.mark.parametrize(
