@@ -29,10 +29,12 @@ RULES_HEAD = """\
 Rules of the plan
 =================
 
-For users whose plan was refused. The planner checks every plan with these {count} rules before any host is contacted. An *error* refuses the plan; a
+For users whose plan was refused. The planner checks every plan with these rules before any host is contacted. An *error* refuses the plan; a
 *warning* is listed in the plan's findings. Each entry states what is wrong, why it matters and how to fix it. To accept a
 finding, see :ref:`ansible_collections.ascend.inference.docsite.guide_rules`. Conditions that depend on the hosts are checked by
 :ref:`ansible_collections.ascend.inference.docsite.checks`.
+
+Rules: {count}
 """
 CHECKS_HEAD = """\
 .. _ansible_collections.ascend.inference.docsite.checks:
@@ -40,10 +42,12 @@ CHECKS_HEAD = """\
 Checks of the hosts
 ===================
 
-For users whose hosts failed the check. These {count} checks compare the plan with facts of the hosts: devices, drivers, network,
+For users whose hosts failed the check. These checks compare the plan with facts of the hosts: devices, drivers, network,
 memory, disks. The
 playbook ``check`` runs them and changes nothing; an *error* stops a deployment before anything is installed. See also
 :ref:`ansible_collections.ascend.inference.docsite.rules`.
+
+Checks: {count}
 """
 
 

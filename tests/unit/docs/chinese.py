@@ -55,7 +55,8 @@ def read(page: Path) -> str:
 def prose(text: str) -> str:
     """A text without literals, targets of links and blocks of code: what the terms apply to."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
-    return re.sub(r"<[^<>]*>`__|\]\([^)]*\)", "`", LITERAL.sub("", text))
+    text = re.sub(r"<[^<>]*>`__|\]\([^)]*\)|:ref:`[^`]*`", "`", LITERAL.sub("", text))
+    return re.sub(r"[<\w>]+(?:[._][<\w>]+)+", "", text, flags=re.A)  # names of variables and files
 
 
 def entries() -> list[tuple[str, polib.POEntry]]:
@@ -75,6 +76,6 @@ def missing_words(english: str, chinese: str, rows: t.Sequence[Term]) -> list[st
         term
         for row in rows
         for term in row.english
-        if re.search(rf"(?<![\w-]){re.escape(term)}(?:s|es)?(?![\w-])", source, re.I)
+        if re.search(rf"(?<![\w-]){re.escape(term)}(?:s|es)?(?![\w-])", source, re.I if term.islower() else 0)
         and not any(word.casefold() in text.casefold() for word in row.chinese)
     ]
