@@ -32,7 +32,7 @@ Recipes
 =======
 
 A recipe brings sizes of pools, arguments, environment and the connector of a documented deployment. An inventory that uses one
-names hosts, the model's path and the network interface:
+names hosts, the model's path and the network interface. A2 is 910B, A3 is 910C:
 
 .. code-block:: yaml
 

@@ -164,6 +164,16 @@ def test_links_of_readme_lead_somewhere():
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", sorted(RST.glob("*.rst")), ids=lambda page: page.stem)
+def test_the_first_name_of_a_generation_has_the_name_that_everybody_knows(page):
+    """910B and 910C stand beside the first A2 and A3 of a page, in its text: headings of published guides and ids are not text."""
+    text = re.sub(r"^.+\n[-=~]{3,}$|``.+?``", "", page.read_text(encoding="utf-8"), flags=re.M)
+    for generation, known in (("A2", "910B"), ("A3", "910C")):
+        first = re.search(rf"\b{generation}\b", text)
+        if first and page.stem != "published_values":  # the words of the guides themselves
+            assert known in text[max(0, first.start() - 80) : first.end() + 80], text[first.start() - 40 :][:120]
+
+
 def test_every_guide_is_listed():
     listed = yaml.safe_load((ROOT / "docs" / "docsite" / "extra-docs.yml").read_text(encoding="utf-8"))
     names = [name for section in listed["sections"] for name in section["toctree"]]
