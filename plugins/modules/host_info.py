@@ -107,7 +107,8 @@ access:
   type: dict
   sample: {user: ascend-inference, group: HwHiAiUser, exists: true, models: {/models/ds: ["/models/ds (owner root, group root, mode 0700)"]}, roots: {/opt: []}}
 system:
-  description: Kernel, machine, OS, C library, Python, machine id, host name and the addresses that it resolves to, whether systemd runs it, its version.
+  description: Kernel, machine, OS, C library, Python, machine id, host name and the addresses that it resolves to, whether systemd runs it, its version,
+    and whether SELinux is enforcing.
   returned: success
   type: dict
 tools:

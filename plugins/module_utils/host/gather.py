@@ -85,6 +85,7 @@ def system():
         "python": platform.python_version(),
         "systemd": os.path.isdir("/run/systemd/system"),
         "systemd_version": systemd_version(),
+        "selinux_enforcing": facts.read("/sys/fs/selinux/enforce").strip() == "1",  # no such file without SELinux
         "proxy_variables": sorted(
             variable for variable in os.environ if variable.lower() in ("http_proxy", "https_proxy", "all_proxy")
         ),

@@ -114,6 +114,25 @@ def systemd(case: Observed) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
+    "HOST-SELINUX",
+    "Give inference_root the labels of /opt, for which policies have programs and libraries: semanage fcontext -a -e /opt ROOT; restorecon -R ROOT. "
+    "Containers are concerned if docker info names selinux: label what they mount with container_file_t. Then deploy, and look at "
+    "ausearch -m AVC -ts recent, which shows what was denied. The guide Security says what was never tried.",
+    "semanage-fcontext(8), restorecon(8), docker-info(1)",
+    "warning",
+)
+def selinux(case: Observed) -> t.Iterator[Finding]:
+    """SELinux is enforcing on the host, and the collection sets no labels.
+
+    A service whose program has the label of other files ends with status 203/EXEC, and a container cannot read what is mounted into it.
+    """
+    for host, facts in case.gathered("host"):
+        if (facts.get("system") or {}).get("selinux_enforcing") is True:
+            problem = f"SELinux is enforcing; what is installed below {case.plan['root']} has the labels that its folder gives"
+            yield Finding.at(place(host), "enforcing", problem)
+
+
+@RULES.rule(
     "DISK-INODES",
     "Delete small files on that file system (df -i shows its use), or set another inference_root.",
     "df(1), option -i",

@@ -472,6 +472,12 @@ def test_each_part_of_a_host_gets_what_it_is_about(monkeypatch):
     assert gather.gather_host()["sysctl"] == {"vm.max_map_count": None}
 
 
+@pytest.mark.parametrize(("text", "enforcing"), [("1", True), ("0", False), ("", False)])
+def test_selinux_is_read_where_the_kernel_has_it(monkeypatch, text, enforcing):
+    monkeypatch.setattr(gather.facts, "read", lambda path: text if path == "/sys/fs/selinux/enforce" else "")
+    assert gather.system()["selinux_enforcing"] is enforcing
+
+
 def test_each_part_of_a_host_is_read_where_the_kernel_has_it(monkeypatch):
     texts = {
         "/proc/meminfo": MEMINFO,

@@ -362,6 +362,7 @@ FAULTS = [
     ("DISK-MOUNT", "n1 /opt", kernel("n1", disks=[{"path": "/opt", "free_mib": 900000, "no_exec": True}])),
     ("HOST-SYSTEMD", "n1", lambda data: data["n1"]["host"]["system"].update(systemd_version=243)),
     ("HOST-SYSTEMD", "n1", lambda data: data["n1"]["host"]["system"].update(systemd_version=219)),
+    ("HOST-SELINUX", "n1", lambda data: data["n1"]["host"]["system"].update(selinux_enforcing=True)),
     ("DISK-INODES", "n1 /opt", kernel("n1", disks=[{"path": "/opt", "free_mib": 900000, "free_inodes": 900}])),
     ("DEPLOYMENT-DEVICES", "n1 deployment other", neighbour(devices=[0, 1])),
     ("DEPLOYMENT-PORTS", "n1 deployment other", neighbour(ports=[[1, 65535]])),
