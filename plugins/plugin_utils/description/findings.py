@@ -138,6 +138,11 @@ def spans(numbers: t.Iterable[int], separator: str = " ") -> str:
     return separator.join(str(first) if first == last else f"{first}-{last}" for first, last in found)
 
 
+def first_names(names: t.Iterable[str]) -> str:
+    """The first names in their order, and how many there are more."""
+    return _first(sorted(map(str, names), key=natural), ", ")
+
+
 def nearest(name: str, known: t.Iterable[str], aliases: t.Mapping[str, str] | None = None) -> str:
     """``Did you mean 'x'? `` for the known name that is meant, else an empty string.
 

@@ -31,8 +31,9 @@ def _of_host(path: str, hostvars: t.Mapping[str, Variables]) -> str:
 
 
 def _first(path: str, hostvars: t.Mapping[str, Variables], variables: Variables) -> str:
-    """A variable of the deployment is read from its hosts, which agree, else from the controller."""
-    holders = (hostvars[name] for name in list(hostvars)[:1])
+    """A variable of the deployment is read from the first host that has it, as hosts agree, else from the controller."""
+    variable = path.replace("[", ".").partition(".")[0]
+    holders = [hostvars[name] for name in hostvars if variable in hostvars[name]][:1]
     return next((place for place in (_place(holder, path) for holder in (*holders, variables)) if place), "")
 
 

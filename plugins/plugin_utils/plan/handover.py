@@ -20,6 +20,7 @@ from ...module_utils.status.plan import status_plan
 from ..description.findings import Finding, PlanError
 from ..description.inventory import GROUP, deployment_variables, inventory_of, members, unknown_group
 from ..description.misspelt import misspelt
+from ..description.on_some_hosts import on_some_hosts
 from ..description.written_at import written_at
 from .planner import launch_plan, refusal_of
 from .record import record_of
@@ -69,6 +70,7 @@ def _described(
     hosts = members(groups, str(variables[GROUP]) if GROUP in variables else "")
     hostvars = {name: hostvars[name] for name in hosts}  # Ansible recomputes them at each access
     description, conflicts = deployment_variables(variables, hostvars, hosts)
+    conflicts += on_some_hosts(description, variables, hostvars, groups)
     conflicts += misspelt(names_of(variables, hostvars))
     conflicts += unknown_group(groups, str(variables[GROUP]) if GROUP in variables else "")
     return description, inventory_of(hostvars, hosts), conflicts

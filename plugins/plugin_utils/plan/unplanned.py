@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ..description.inventory import GROUP, deployment_variables, members, unknown_group
+from ..description.on_some_hosts import on_some_hosts
 from ..description.values import natural
 from ..description.variables import PREFIX, read_description
 from ..runtimes.registry import runtime
@@ -28,7 +29,9 @@ def unplanned(variables: t.Any, hostvars: t.Any, groups: t.Any) -> dict[str, t.A
     """
     group = str(variables[GROUP]) if GROUP in variables else ""
     hosts = members(groups, group)
-    found, conflicts = deployment_variables(_named(variables), {name: _named(hostvars[name]) for name in hosts}, hosts)
+    named = {name: _named(hostvars[name]) for name in hosts}
+    found, conflicts = deployment_variables(_named(variables), named, hosts)
+    conflicts += on_some_hosts(found, _named(variables), named, groups)
     description, findings = read_description(found)
     unclear = {finding.path for finding in (*findings, *conflicts, *unknown_group(groups, group))}
     if unclear & NAMES or not is_deployment_name(description.deployment) or not is_root(description.root):
