@@ -88,7 +88,9 @@ class Deployment:
         return list((self.records / "facts").iterdir())
 
     def _arguments(self, **variables: t.Any) -> list[str]:
-        merged = json.dumps({"inference_root": str(self.root), **self.variables, **variables})
+        merged = json.dumps(
+            {"inference_root": str(self.root), "inference_rehearse": False, **self.variables, **variables}
+        )
         argv = ["-i", str(REPOSITORY / "inventories" / self.inventory), "-e", merged]
         return [*argv, "-e", f"@{self.vault()}"] if self.records else argv
 

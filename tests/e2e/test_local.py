@@ -362,6 +362,18 @@ class TestLocal:
         assert modules and len(modules) <= MOST_MODULES, "\n".join(modules)
         assert LOCAL.processes() == before
 
+    def test_what_the_release_refuses_stops_nothing(self):
+        """vLLM's own configuration code is asked while the engines serve."""
+        before, journal = LOCAL.processes(), (LOCAL.directory / "journal.json").read_text()
+        pools = {**LOCAL_POOLS, "prefill": {**LOCAL_POOLS["prefill"], "tensor_parallel_size": 3}}
+        run = LOCAL.play("deploy", inference_pools=pools, inference_rehearse=True, __inference_checked=True)
+        assert run.code != 0
+        for text in ("divisible by tensor parallel size (3)", "inference_pools.prefill.tensor_parallel_size"):
+            assert text in " ".join(run.output.split()), run.output
+        assert LOCAL.processes() == before and (LOCAL.directory / "journal.json").read_text() == journal
+        assert not (LOCAL.directory.parent / f".{LOCAL.name}.lock").exists()
+        assert service.complete(ROUTER, service.prompt(), KEY)["choices"][0]["text"]
+
     def test_bench_measures_through_the_router(self):
         report = LOCAL.records / "bench.json"
         run = LOCAL.play("bench", inference_bench={"profile": "smoke", "output": 16}, inference_bench_json=str(report))

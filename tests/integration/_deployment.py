@@ -90,6 +90,7 @@ class Deployment:
             "ansible_python_interpreter": self.python,
             "inference_release": "0.23.0",
             "inference_runtime": "supervisor",
+            "inference_rehearse": False,
             "inference_hardware": "a3",
             "inference_engine_install": "site",
             "inference_devices": 2,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import pathlib
-import re
 import typing as t
 
 import environments
+from ansible_collections.ascend.inference.plugins.module_utils.rehearsal import commands
 from ansible_collections.ascend.inference.plugins.module_utils.tools.engine_kinds import ENGINE_KINDS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import model_figures
 
@@ -18,11 +18,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODELS = json.loads(
     (HERE / "models.json").read_text(encoding="utf-8")
 )  # config.json as the publisher has it on the hub
-OF_A_RANK = re.compile(r"--(host|port|data-parallel-(rank|start-rank|address|rpc-port)|node-rank|master-(addr|port))$")
-OF_A_HOST = re.compile(r"_IP$|IFNAME$|_PORT|DEVICES$|^ASCEND_INFERENCE_SERVICE$")
 # Options whose value is a file, or needs the tokenizer's files, which nobody has here
 NEEDS_FILES = ("--reasoning-parser", "--chat-template", "--tokenizer", "--lora-modules", "--tool-parser-plugin")
-ASKS_A_HUB = "VLLM_USE_MODELSCOPE"
 
 
 class Command(t.NamedTuple):
@@ -31,19 +28,14 @@ class Command(t.NamedTuple):
     label: str
     argv: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
-    architectures: tuple[str, ...]
 
     def case(self) -> dict[str, t.Any]:
         """The command for configure.py."""
-        return {"argv": self.argv, "env": dict(self.env), "architectures": self.architectures}
+        return {"argv": self.argv, "env": dict(self.env)}
 
     def shape(self) -> tuple[str, ...]:
         """What it has in common with those that differ in a rank or an address only."""
-        words = [
-            "" if index and OF_A_RANK.match(self.argv[index - 1]) else word for index, word in enumerate(self.argv)
-        ]
-        env = [f"{name}={value}" for name, value in self.env if not OF_A_HOST.search(name)]
-        return (*words, *env)
+        return commands.shape(self.argv, dict(self.env))
 
 
 def folder(source: str, quantized: bool) -> pathlib.Path:
@@ -80,5 +72,5 @@ def of_plan(label: str, plan: dict[str, t.Any]) -> t.Iterator[Command]:
         argv = without_files(service["argv"][2:])
         home = str(folder(source, "ascend" in argv))
         words = tuple(home if word == service["argv"][2] else word for word in argv)
-        env = tuple((name, str(value)) for name, value in sorted(service["env"].items()) if name != ASKS_A_HUB)
-        yield Command(f"{label} {service['name']}", words, env, tuple(MODELS[source]["architectures"]))
+        env = tuple((name, str(value)) for name, value in sorted(service["env"].items()))
+        yield Command(f"{label} {service['name']}", words, env)

@@ -20,9 +20,11 @@ import typing as t
 import environments
 from ansible_collections.ascend.inference.plugins.module_utils.install import sdist
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv import run_command
+from ansible_collections.ascend.inference.plugins.module_utils.rehearsal import programs, stand_ins
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 
-HERE = pathlib.Path(__file__).resolve().parent
+# A server of eight or sixteen NPUs, whatever this machine is; packages that it has and this machine has not
+SERVER = {"devices": 16, "device_mib": 64 << 10, "host_mib": 1 << 20, "pretend": True}
 PACKAGE = re.compile(r"[^/]+/(vllm_ascend(\.egg-info)?/.*)$")
 # Imported by vLLM's model classes, and not by its parser
 MORE = ("compressed-tensors", "ijson", "llvmlite", "loguru", "numba", "pycountry")
@@ -58,13 +60,16 @@ def more() -> pathlib.Path:
 def answers(release: str, hardware: str, cases: t.Iterable[dict[str, t.Any]]) -> list[dict[str, str]]:
     """What a release's configuration code says to each command, in order."""
     python, env = environments.vllm(RELEASES[release].vllm)
-    state = environments.CACHE / "judged-state"
-    state.mkdir(exist_ok=True)
-    folders = (HERE / "stand_ins", sources(release), env["PYTHONPATH"], environments.transformers_5(), more())
+    state, program = environments.CACHE / "judged-state", environments.CACHE / "judge"
+    for folder in (state, program):
+        folder.mkdir(exist_ok=True)
+    for name, text in programs.texts(True).items():
+        (program / name).write_text(text, encoding="utf-8")
+    folders = (program, sources(release), env["PYTHONPATH"], environments.transformers_5(), more())
     env = {
         **env,
         "PYTHONPATH": ":".join(map(str, folders)),
-        "JUDGE_HARDWARE": hardware,
+        stand_ins.VARIABLE: json.dumps({**SERVER, "hardware": hardware}),
         "VLLM_LOGGING_LEVEL": "CRITICAL",
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_CACHE_ROOT": str(state),
@@ -74,9 +79,15 @@ def answers(release: str, hardware: str, cases: t.Iterable[dict[str, t.Any]]) ->
     }
     lines = "".join(json.dumps(case) + "\n" for case in cases)
     done = subprocess.run(
-        [python, HERE / "configure.py"], input=lines, text=True, capture_output=True, check=False, env=env, cwd=state
+        [python, program / programs.PROGRAM],
+        input=lines,
+        text=True,
+        capture_output=True,
+        check=False,
+        env=env,
+        cwd=state,
     )
     found = [json.loads(line) for line in done.stdout.splitlines()]
     if done.returncode or len(found) != lines.count("\n"):
         raise SystemExit(f"the configuration code of {release} cannot be run:\n{done.stderr[-3000:]}")
-    return found
+    return sorted(found, key=lambda answer: answer["index"])

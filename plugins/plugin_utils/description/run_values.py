@@ -15,6 +15,7 @@ BOOLEANS = (
     "fabric_rollback",
     "keep_placement",
     "plan_only",
+    "rehearse",
     "remove_caches",
     "remove_models",
     "status_fail",

@@ -101,6 +101,7 @@ RUN_VARIABLES = {
     "plan_html": "File for the plan, as one HTML page with a picture of the deployment.",
     "plan_only": "Kubernetes: print the manifests and stop.",
     "plan_show": "What the playbook plan prints: table, commands, json, memory, rules, advice or diff.",
+    "rehearse": "Whether the installed release judges the engines' settings before a service is changed. Default: true.",
     "remove_caches": "Remove environments and caches as well.",
     "remove_models": "Remove a model that the collection installed as well.",
     "services": "Names of the services that the playbook restart restarts, as a list or as A,B. Default: all.",

@@ -106,7 +106,7 @@ def _short(value: t.Any, depth: int = 0) -> t.Any:
         )
     if isinstance(value, list):
         if value and all(
-            isinstance(item, dict) and "name" in item and {"script", "scripts"} & set(item) for item in value
+            isinstance(item, dict) and "name" in item and {"script", "scripts", "argv"} & set(item) for item in value
         ):
             return f"<services {_names(value)}>"
         return [_short(item, depth + 1) for item in value]
