@@ -39,7 +39,9 @@ def role(plan, kinds):
     """A Role that is enough, as YAML."""
     head = {"name": "ascend-inference", "namespace": plan["kubernetes"]["namespace"]}
     rules = [(KINDS[kind][0].rpartition("/")[0], [KINDS[kind][1]], OWNER) for kind in kinds] + [("", READ, READER)]
-    rules.append(("", ["pods"], ("delete",)))  # that an unfinished update has left; without it the run says what to delete
+    rules.append(
+        ("", ["pods"], ("delete",))
+    )  # that an unfinished update has left; without it the run says what to delete
     lines = ["apiVersion: rbac.authorization.k8s.io/v1", "kind: Role", "metadata: " + json.dumps(head), "rules:"]
     for group, resources, verbs in rules:
         lines.append("- " + json.dumps({"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}))

@@ -35,6 +35,9 @@ def aisbench_findings(bench: Bench) -> t.Iterator[Finding]:
     if bench.profile in WITH_SEED:
         problem = f"the profile {bench.profile} sends the same prompts again, and those that this playbook lets aisbench make have no seed"
         yield _refusal("profile", problem, "Use another profile, or driver: vllm.")
+    if bench.arrival == "constant":
+        problem = "how requests of a rate arrive is decided by aisbench"
+        yield _refusal("arrival", problem, "Remove arrival, or set driver: vllm.")
     if bench.prefix and bench.prefixes != 1:
         problem = f"aisbench has one common prefix, not {bench.prefixes}"
         yield _refusal("prefixes", problem, "Set prefixes: 1, or driver: vllm.")
@@ -42,8 +45,10 @@ def aisbench_findings(bench: Bench) -> t.Iterator[Finding]:
         yield _refusal("slo", "aisbench does not count good requests", "Leave slo out, or use driver: vllm.")
 
 
-def aisbench_config(plan: Record, url: str, bench: Bench, load: int, prompts: int, trust: bool) -> dict[str, t.Any]:
-    """The configuration of one run, without the key of the API. ``load``: requests at a time."""
+def aisbench_config(
+    plan: Record, url: str, bench: Bench, load: int, prompts: int, trust: bool, rate: float = 0.0
+) -> dict[str, t.Any]:
+    """The configuration of one run, without the key of the API. ``load``: requests at a time; ``rate``: requests a second, 0 for no limit."""
     size = {"RequestSize": bench.prefix + (bench.input or 64), "PrefixLen": bench.prefix}
     model = {
         "attr": "service",
@@ -53,7 +58,7 @@ def aisbench_config(plan: Record, url: str, bench: Bench, load: int, prompts: in
         "model": plan["model"]["name"],
         "url": url,
         "stream": True,
-        "request_rate": 0,  # no limit but the requests at a time
+        "request_rate": rate,
         "retry": 1,
         "batch_size": load,
         "max_out_len": bench.output or 16,

@@ -46,6 +46,7 @@ def lines(
     curves: t.Sequence[Curve],
     limit: float = 0,
     before: t.Sequence[Curve] = (),
+    rates: bool = False,
 ) -> str:
     """An SVG element: one curve for each name over the loads, and a dashed line at the limit if it is not 0. Raises LibraryMissing.
 
@@ -53,7 +54,14 @@ def lines(
     """
     colors = dict(zip((name for name, _values in curves), COLORS, strict=False))
     shown = (*colors.values(), *(colors[name] for name, _values in before), LIMIT_COLOR)
-    chart = _chart("Line", title, shown, loads, x_title="concurrent requests", y_title=axis)
+    chart = _chart(
+        "Line",
+        title,
+        shown,
+        loads,
+        x_title="requests that arrive in a second" if rates else "concurrent requests",
+        y_title=axis,
+    )
     for name, values in curves:
         chart.add(name, list(values), dots_size=4)
     for name, values in before:

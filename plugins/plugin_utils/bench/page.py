@@ -100,7 +100,9 @@ def _curves(report: Record) -> t.Iterator[tuple[str, Markup]]:
             before = [(name, [earlier.get(label, {}).get(figure) for label in labels]) for figure, name in ends]
             known = {name for name, _values in shown}
             old = [(name, values) for name, values in before if name in known and set(values) != {None}]
-            drawn = lines(f"{title} ({unit})", unit, labels, shown, report["slo"].get(limit) or 0, old)
+            drawn = lines(
+                f"{title} ({unit})", unit, labels, shown, report["slo"].get(limit) or 0, old, bool(loads[0]["rate"])
+            )
             yield title, markup(drawn)  # the library escapes its texts
 
 

@@ -50,9 +50,7 @@ def bench_report(
     ``logs``: what services logged meanwhile (``verify/logs.py``, counts). ``transfers``: of KV cache, by engine.
     """
     measured = [(run, result) for run, result in zip(bench["runs"], results, strict=True) if run["repeat"]]
-    loads = [
-        _load(*group, measured) for group in dict.fromkeys((run["load"], run["round"]) for run, _result in measured)
-    ]
+    loads = [_load(*group, measured) for group in dict.fromkeys(_kind(run) for run, _result in measured)]
     engines = services.summed(result["engines"] for _run, result in measured)
     others = services.other_counters(bench, [result for _run, result in measured])
     logs = (known or {}).get("logs") or {}
@@ -105,9 +103,14 @@ def _topology(plan: Record, bench: Record) -> dict[str, t.Any]:
     return {"pools": dict(sorted(pools.items())), "devices": bench["devices"], "router": router, "policies": policies}
 
 
-def _load(load: int, round_name: str, measured: t.Sequence[tuple[Record, Record]]) -> dict[str, t.Any]:
-    """Figures of one load, in profile pool of one of its rounds."""
-    chosen = [(run, result) for run, result in measured if (run["load"], run["round"]) == (load, round_name)]
+def _kind(run: Record) -> tuple[int, float, str]:
+    """What is measured several times: requests at a time, or requests a second, and the round of profile pool."""
+    return run["load"], run.get("rate") or 0.0, run["round"]
+
+
+def _load(load: int, rate: float, round_name: str, measured: t.Sequence[tuple[Record, Record]]) -> dict[str, t.Any]:
+    """Figures of one load or rate, in profile pool of one of its rounds."""
+    chosen = [(run, result) for run, result in measured if _kind(run) == (load, rate, round_name)]
     figures = [result["figures"] for _run, result in chosen]
     names = [name for name in figures[0] if name not in (*COUNTS, "first_error")]
     seconds = [item.get("duration") for item in figures]
@@ -115,7 +118,8 @@ def _load(load: int, round_name: str, measured: t.Sequence[tuple[Record, Record]
     return {
         "load": load,
         "round": round_name,
-        "title": f"{load or 'trace'} {round_name}".rstrip(),
+        "rate": rate,
+        "title": f"{rate:g}/s" if rate else f"{load or 'trace'} {round_name}".rstrip(),
         "loaded_share": _loaded_share(chosen),
         "measurements": len(figures),
         "seconds": round(sum(seconds), 3) if all(seconds) else None,

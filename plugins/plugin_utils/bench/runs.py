@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
 from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
@@ -18,12 +19,16 @@ from .settings import Bench, read_bench
 
 Record = t.Mapping[str, t.Any]
 PERCENTILES = "50,90,99"
+MINUTE = 60  # seconds for which a rate lasts
+EVENLY = (
+    "1000000"  # --burstiness: the shape of the gamma distribution of the times between requests; 1 is a Poisson process
+)
 WHOLE_TRACE = 10**9  # more requests than any trace has; without the option the program ends after 1000
 MOST_ENGINES = 64  # whose counters are read before and after each measurement
 
 
 def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict[str, t.Any]:
-    """``{host, settings, runs: [{label, load, repeat, round, argv, ...}], ...}``: the options of service_bench, and what each run is.
+    """``{host, settings, runs: [{label, load, rate, repeat, round, argv, ...}], ...}``: the options of service_bench, and what each run is.
 
     Load and repeat 0 is the warm-up, which is not part of the report. Raises PlanError with all errors, and with those of the caller in ``more``.
     """
@@ -47,9 +52,10 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
     ]
     pairs = max(1, len(plan["verify"].get("prefill", ()))) * max(1, len(plan["verify"].get("decode", ())))
     warm_up = _run(plan, service, bench, 0, 0, min(2 * max(len(engines), pairs), 64))
+    loads: list[tuple[int, float]] = [(load, 0.0) for load in bench.loads] + [(0, rate) for rate in bench.rates]
     measured = [
-        _run(plan, service, bench, load, repeat, bench.prompts or max(64, 8 * load))
-        for load in bench.loads
+        _run(plan, service, bench, load, repeat, bench.prompts or max(64, 8 * load, math.ceil(MINUTE * rate)), rate)
+        for load, rate in loads
         for repeat in range(1, bench.repeats + 1)
     ]
     if bench.profile == "pool":
@@ -138,22 +144,30 @@ def _service(plan: Record, host: str) -> Record | None:
     return next((item for name in wanted for item in found if item["host"] == name), None)
 
 
-def _run(plan: Record, service: Record, bench: Bench, load: int, repeat: int, prompts: int) -> dict[str, t.Any]:
-    label = f"load {load}, measurement {repeat} of {bench.repeats}" if repeat else "warm-up"
-    run = {"label": label, "load": load, "repeat": repeat, "round": "", "engine": "", "evict": ""}
+def _run(
+    plan: Record, service: Record, bench: Bench, load: int, repeat: int, prompts: int, rate: float = 0.0
+) -> dict[str, t.Any]:
+    """One run: ``load`` requests at a time, or ``rate`` requests a second; neither of them is the warm-up or a trace."""
+    shown = f"rate {rate:g}/s" if rate else f"load {load}"
+    label = f"{shown}, measurement {repeat} of {bench.repeats}" if repeat else "warm-up"
+    run = {"label": label, "load": load, "rate": rate, "repeat": repeat, "round": "", "engine": "", "evict": ""}
     if bench.driver == AISBENCH:
-        at_a_time, trust = load or min(prompts, 16), "--trust-remote-code" in service["argv"]
-        config = aisbench_config(plan, _entry(plan)["url"], bench, at_a_time, prompts, trust)
+        at_a_time, trust = load or (prompts if rate else min(prompts, 16)), "--trust-remote-code" in service["argv"]
+        config = aisbench_config(plan, _entry(plan)["url"], bench, at_a_time, prompts, trust, rate)
         return {**run, "argv": [*_pinned(bench), bench.program], "config": config}
+    place = load or rate
     argv = [
-        *_hashed(bench, load, repeat),
+        *_hashed(bench, place, repeat),
         *_pinned(bench),
         *_program(service),
         *_target(plan, service),
-        *_prompts(bench, load, repeat),
+        *_prompts(bench, place, repeat),
     ]
     argv += ["--percentile-metrics", "ttft,tpot,itl,e2el", "--metric-percentiles", PERCENTILES, "--disable-tqdm"]
-    if bench.profile != "trace" or not repeat:
+    if rate:
+        burst = ["--burstiness", EVENLY] if bench.arrival == "constant" else []
+        argv += ["--num-prompts", str(prompts), "--request-rate", f"{rate:g}", *burst, "--ignore-eos"]
+    elif bench.profile != "trace" or not repeat:
         argv += ["--num-prompts", str(prompts), "--max-concurrency", str(load or min(prompts, 16)), "--ignore-eos"]
     else:
         argv += ["--num-prompts", str(bench.prompts or WHOLE_TRACE)]
@@ -163,7 +177,7 @@ def _run(plan: Record, service: Record, bench: Bench, load: int, repeat: int, pr
     return {**run, "argv": argv, "config": {}}
 
 
-def _hashed(bench: Bench, load: int, repeat: int) -> list[str]:
+def _hashed(bench: Bench, load: float, repeat: int) -> list[str]:
     """For a trace, the seed of Python's hash of texts, from which vLLM makes the tokens of a block: another process would send other prompts.
 
     Source: `TimedTrace._expand_prompt` in vllm/benchmarks/datasets of vLLM 0.23 to 0.32.
@@ -171,9 +185,9 @@ def _hashed(bench: Bench, load: int, repeat: int) -> list[str]:
     return ["env", f"PYTHONHASHSEED={_seed(bench, load, repeat)}"] if bench.profile == "trace" and repeat else []
 
 
-def _seed(bench: Bench, load: int, repeat: int) -> int:
+def _seed(bench: Bench, load: float, repeat: int) -> int:
     """Another one in each measurement: what an earlier one left in a prefix cache must not help."""
-    return bench.seed + 1000 * load + repeat
+    return bench.seed + round(1000 * load) + repeat
 
 
 def _pinned(bench: Bench) -> list[str]:
@@ -204,7 +218,7 @@ def _target(plan: Record, service: Record) -> list[str]:
     return found
 
 
-def _prompts(bench: Bench, load: int, repeat: int) -> list[str]:
+def _prompts(bench: Bench, load: float, repeat: int) -> list[str]:
     seed = ["--seed", str(_seed(bench, load, repeat))]
     if bench.profile == "trace" and repeat:
         # Mooncake's traces count milliseconds and blocks of 512 tokens

@@ -12,10 +12,11 @@ from ..description.findings import Finding, PlanError
 from ..description.loader import Reader, choice, documented, factory, number, typed
 
 MOST_LOADS = 16
-# Values for what is not set. smoke: the load of the guide of one server (10 tokens in, 100 out); throughput: the shape of
+MOST_RATE = 100_000  # requests a second
+# Values for what is not set. smoke: the load of the guide of one server (10 tokens in, 100 out, 4 requests a second); throughput: the shape of
 # vLLM-Ascend's own nightly cases (3,500 in, 1,500 out); long_prefix: 8 long system prompts.
 PROFILES: dict[str, dict[str, t.Any]] = {
-    "smoke": {"loads": (4,), "prompts": 10, "input": 10, "output": 100, "repeats": 1},
+    "smoke": {"rates": (4,), "prompts": 10, "input": 10, "output": 100, "repeats": 1},
     "latency": {"loads": (1,), "prompts": 32, "input": 1024, "output": 128, "repeats": 3},
     "throughput": {"loads": (1, 4, 16, 64), "prompts": 0, "input": 3500, "output": 1500, "repeats": 3},
     "long_prefix": {"loads": (1, 8), "prompts": 0, "input": 512, "prefix": 8192, "output": 128, "repeats": 3},
@@ -50,8 +51,16 @@ class Bench:
         typed("path"),
     )
     loads: tuple[int, ...] = documented("Concurrent requests, one measurement each.", ())
+    rates: tuple[t.Any, ...] = documented(
+        "Requests that arrive in a second, one measurement each, instead of loads: an open loop, which does not wait for answers.",
+        (),
+    )
+    arrival: str = documented(
+        "How requests of a rate arrive: at random (poisson), or evenly.", choice("poisson", "constant")
+    )
     prompts: int = documented(
-        "Requests of one measurement. 0: 8 times the load, at least 64; of a trace all.", number(0, 0)
+        "Requests of one measurement. 0: 8 times the load, or a minute of a rate, at least 64; of a trace all.",
+        number(0, 0),
     )
     input: int = documented("Tokens of a prompt, without its prefix. 0: from the profile.", number(0, 0))
     prefix: int = documented(
@@ -83,7 +92,11 @@ def read_bench(raw: t.Any) -> Bench:
     findings = reader.findings + _contradictions(bench)
     if findings:
         raise PlanError(findings)
-    values = {name: getattr(bench, name) or value for name, value in PROFILES[bench.profile].items()}
+    preset = PROFILES[bench.profile]
+    if bench.loads or bench.rates:  # one kind of load replaces the other
+        preset = {name: value for name, value in preset.items() if name not in ("loads", "rates")}
+    values = {name: getattr(bench, name) or value for name, value in preset.items()}
+    values["rates"] = tuple(float(rate) for rate in values.get("rates", bench.rates))
     return Bench(**{**{name: getattr(bench, name) for name in Bench.__dataclass_fields__}, **values})
 
 
@@ -98,7 +111,26 @@ def _contradictions(bench: Bench) -> list[Finding]:
         found.append(_finding("trace", problem, "Write the whole path of the file on the host of the load."))
     if len(bench.loads) > MOST_LOADS or any(load < 1 for load in bench.loads):
         found.append(_finding("loads", f"{list(bench.loads)} are no loads", f"Name 1 to {MOST_LOADS} numbers above 0."))
+    wrong = [rate for rate in bench.rates if not _is_rate(rate)]
+    if wrong or len(bench.rates) > MOST_LOADS:
+        problem = f"{wrong or list(bench.rates)} are no rates"
+        found.append(_finding("rates", problem, f"Name 1 to {MOST_LOADS} numbers above 0, such as 0.5."))
+    if bench.rates and bench.loads:
+        problem = "both loads and rates are set"
+        found.append(_finding("rates", problem, "Measure loads or rates, and the others in another run."))
+    if bench.rates and bench.profile in ("pool", "trace"):
+        problem = f"the profile {bench.profile} has arrivals of its own"
+        found.append(_finding("rates", problem, "Remove rates, or set another profile."))
+    if bench.arrival != "poisson" and not bench.rates and "rates" not in PROFILES[bench.profile]:
+        found.append(_finding("arrival", "arrival is set, and no rates", "Set rates, or remove arrival."))
     return found
+
+
+def _is_rate(value: t.Any) -> bool:
+    try:
+        return not isinstance(value, bool) and 0 < float(value) <= MOST_RATE
+    except (TypeError, ValueError):
+        return False
 
 
 def _finding(name: str, problem: str, fix: str) -> Finding:

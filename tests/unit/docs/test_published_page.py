@@ -186,26 +186,28 @@ def test_what_does_not_exist_is_found(reference):
 
 
 @pytest.mark.parametrize(
-    ("inventory", "bench", "load"),
+    ("inventory", "bench", "option", "load"),
     [
         (
             "a2_colocated_pool",
             {"profile": "throughput", "input": 1024, "output": 10, "prompts": 100, "loads": [25]},
+            "--max-concurrency",
             (25, 100, 1024, 10),
         ),
-        ("a3_llmdatadist_w8a8", {"profile": "smoke"}, (4, 10, 10, 100)),
+        ("a3_llmdatadist_w8a8", {"profile": "smoke"}, "--request-rate", (4, 10, 10, 100)),
     ],
 )
-def test_the_loads_of_the_guides_are_sent_to_their_own_releases(inventory, bench, load):
+def test_the_loads_of_the_guides_are_sent_to_their_own_releases(inventory, bench, option, load):
     """The rows of the benchmarks say so, with both programs."""
     driver = {"driver": "aisbench", "program": "/opt/aisbench/bin/ais_bench"}
     config = bench_runs(planned(inventory), {**bench, **driver})["runs"][-1]["config"]
     (model,), (dataset,) = config["models"], config["datasets"]
     prompts = dataset["config"]
-    sent = model["batch_size"], prompts["RequestCount"], prompts["TokenIdConfig"]["RequestSize"], model["max_out_len"]
+    pace = model["request_rate"] or model["batch_size"]
+    sent = pace, prompts["RequestCount"], prompts["TokenIdConfig"]["RequestSize"], model["max_out_len"]
     assert sent == load
     argv = bench_runs(planned(inventory), bench)["runs"][-1]["argv"]
-    options = ("--max-concurrency", "--num-prompts", "--random-input-len", "--random-output-len")
+    options = (option, "--num-prompts", "--random-input-len", "--random-output-len")
     assert tuple(int(argv[argv.index(option) + 1]) for option in options) == load
 
 

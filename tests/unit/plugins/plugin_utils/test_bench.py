@@ -139,6 +139,58 @@ def test_an_older_client_has_another_name_for_the_backend(plan, vllm, option):
     assert argv[argv.index(option) + 1] == "openai" and len({"--backend", "--endpoint-type"} & set(argv)) == 1
 
 
+def test_requests_of_a_rate_do_not_wait_for_answers(plan):
+    found = bench_runs(plan, {"profile": "latency", "rates": [0.5, 8], "repeats": 1})
+    slow, fast = [run for run in found["runs"] if run["repeat"]]
+    assert (slow["load"], slow["rate"], fast["rate"], slow["label"]) == (0, 0.5, 8.0, "rate 0.5/s, measurement 1 of 1")
+    for run, rate, prompts in ((slow, "0.5", "32"), (fast, "8", "32")):
+        argv = run["argv"]
+        assert argv[argv.index("--request-rate") + 1] == rate and argv[argv.index("--num-prompts") + 1] == prompts
+        assert "--max-concurrency" not in argv and "--burstiness" not in argv
+    seeds = {run["argv"][run["argv"].index("--seed") + 1] for run in found["runs"]}
+    assert len(seeds) == 3, "other prompts in each run"
+
+
+def test_a_rate_lasts_a_minute_and_may_be_even(plan):
+    found = bench_runs(plan, {"profile": "throughput", "rates": [8], "arrival": "constant"})
+    argv = found["runs"][-1]["argv"]
+    assert argv[argv.index("--num-prompts") + 1] == "480" and int(argv[argv.index("--burstiness") + 1]) > 1000
+    assert all(run["rate"] == 8.0 or not run["repeat"] for run in found["runs"]), (
+        "the loads of the profile are replaced"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"rates": [0]}, "are no rates"),
+        ({"rates": ["fast"]}, "are no rates"),
+        ({"rates": [True]}, "are no rates"),
+        ({"rates": [1], "loads": [1]}, "both loads and rates are set"),
+        ({"rates": [1], "profile": "pool"}, "has arrivals of its own"),
+        ({"arrival": "constant"}, "arrival is set, and no rates"),
+        ({**AISBENCH, "rates": [1], "arrival": "constant"}, "is decided by aisbench"),
+    ],
+)
+def test_rates_that_cannot_be_sent_are_refused(plan, settings, problem):
+    with pytest.raises(PlanError, match=problem):
+        bench_runs(plan, settings)
+
+
+def test_a_report_names_rates_and_keeps_them_apart(plan):
+    bench = bench_runs(plan, {"profile": "latency", "rates": [2, 4], "repeats": 1})
+    results = [
+        {"figures": {**FIGURES, "ttft_p50": value}, "engines": {"decode-0-0": {"requests": 8.0}}}
+        for value in (1.0, 50.0, 80.0)
+    ]
+    found = bench_report(plan, bench, results, None)
+    assert [(load["title"], load["rate"], load["median"]["ttft_p50"]) for load in found["loads"]] == [
+        ("2/s", 2.0, 50.0),
+        ("4/s", 4.0, 80.0),
+    ]
+    assert "requests that arrive in a second" in bench_page(found)
+
+
 def test_reports_of_different_programs_are_not_compared(plan):
     old = report(plan, [50.0] * 3)
     settings = {name: value for name, value in old["settings"].items() if name != "driver"}
