@@ -21,22 +21,26 @@ HERE = pathlib.Path(__file__).resolve().parent / "player"
 HOSTS = ("n1", "n2", "n3")
 TITLES = ["First on all", "Second on two", "Third on all", "Fourth on one"]
 ON = {"First on all": HOSTS, "Second on two": ("n1", "n2"), "Third on all": HOSTS, "Fourth on one": ("n3",)}
+BEYOND = "Stop what is on a host that is not in the play"
+STOP = {"state": "stopped", "runtime": "supervisor", "settings": {"socket": "/nowhere/socket"}, "services": []}
 WAIT, FAIL = {"engines": [], "timeout": 1}, {"engines": [], "timeout": "long"}
 
 
 class Run:
     """What one run printed: ``tasks`` in order, each with {host: outcome}."""
 
-    def __init__(self, folder, failing="", lost=0, slow=""):
+    def __init__(self, folder, failing="", lost=0, slow="", away=None):
         steps = []
         for title in TITLES:
             at = {host: FAIL if host == failing and title == TITLES[1] else WAIT for host in ON[title]}
             steps.append({"title": title, "verb": "drain", "at": at})
+        if away is not None:
+            steps.insert(1, {"title": BEYOND, "verb": "beyond", "at": {"n1": STOP}, "beyond": "n9"})
         (folder / "script.json").write_text(json.dumps(steps))
-        hosts = {}
-        for host in HOSTS:
+        hosts, times = {}, {"n2": lost, "n9": away or 0}
+        for host in (*HOSTS, "n9"):
             place = folder / f"{host}.connection"
-            place.write_text(f"{lost if host == 'n2' else 0}\n{slow if host == 'n1' else ''}")
+            place.write_text(f"{times.get(host, 0)}\n{slow if host == 'n1' else ''}")
             hosts[host] = {"unsteady_place": str(place), "ansible_connection": "unsteady"}
         more = {"ansible_python_interpreter": sys.executable, "script": str(folder / "script.json")}
         (folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": more}}))
@@ -100,4 +104,20 @@ def test_a_host_that_stays_lost_keeps_no_other_from_its_way_back(tmp_path):
     assert run.code in (2, 4) and "Step 1 of 4 failed on n2" in run.output
     (end,) = [outcomes for name, outcomes in run.tasks if name == "Unlock"]
     assert sorted(host for host in end if end[host] == "ok") == ["n1", "n3"]
+    assert [hosts for name, hosts in run.played() if name != TITLES[0]] == [[], [], []]
+
+
+@pytest.mark.parametrize("away", [0, 99], ids=["is there", "is lost"])
+def test_a_step_on_a_host_that_is_not_in_the_play_may_lose_it(tmp_path, away):
+    run = Run(tmp_path, away=away, slow="0.3")
+    assert run.code == 0, run.output
+    assert run.played() == [(title, list(ON[title])) for title in TITLES]
+    assert f"TASK [ascend.inference.service : {BEYOND}]" in run.output and "n1 -> n9" in run.output
+    assert ("UNREACHABLE" in run.output) == bool(away)
+
+
+def test_a_step_that_fails_beyond_the_play_ends_the_script(tmp_path, monkeypatch):
+    monkeypatch.setitem(STOP, "runtime", "none")
+    run = Run(tmp_path, away=0)
+    assert run.code == 2 and f"Step 2 of 5 failed on n1, for the reason above: {BEYOND}." in run.output, run.output
     assert [hosts for name, hosts in run.played() if name != TITLES[0]] == [[], [], []]
