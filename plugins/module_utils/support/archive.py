@@ -16,6 +16,7 @@ import time
 import zlib
 from typing import Any, Iterable
 
+from ..diagnosis.diagnose import LINES, causes_in, explanation
 from ..tools.how_many import how_many
 from ..tools.text import one_line
 
@@ -77,8 +78,20 @@ def summary_of(
 def write(path: str, deployment: str, found: dict[str, dict[str, Any]], summary: dict[str, Any]) -> int:
     """Write the archive of logs; its size in bytes."""
     files = [("summary.json", json.dumps(summary, indent=1, sort_keys=True) + "\n")]
+    causes = causes_of(found)
+    files += [("causes.txt", causes)] if causes else []
     files += [(f"{safe(host)}/{name}", text) for host, item in sorted(found.items()) for name, text in item["parts"]]
     return write_files(path, f"{deployment}-logs", files)
+
+
+def causes_of(found: dict[str, dict[str, Any]]) -> str:
+    """What the logs say about causes, by host and log; empty for sound ones."""
+    texts = []
+    for host, item in sorted(found.items()):
+        for name, text in item["parts"]:
+            causes = causes_in(text.split("\n")[-LINES:], name)
+            texts += [f"{safe(host)}/{name}\n{explanation(cause)}\n" for cause in causes]
+    return "\n".join(texts)
 
 
 def write_files(path: str, top: str, files: Iterable[tuple[str, str]]) -> int:

@@ -559,6 +559,24 @@ def test_the_archive_has_each_file_and_its_summary(tmp_path):
     ]
 
 
+def test_the_archive_says_what_its_logs_say(tmp_path):
+    rows = {"rows": [], "left_out": {}, "problem": ""}
+    sound = dict(rows, parts=[("prefill-0.log", "INFO 11-01 10:00:00 [x.py:1] fine\n")])
+    stuck = "EI0002: x\n Cluster Exception Location[IP/ID]:[192.0.2.15/6], Arrival Time:[x], ExceptionType:[Stuck Occurred]\n"
+    path = tmp_path / "logs.tar.gz"
+    archive.write(str(path), "demo", {"a": sound, "b": dict(rows, parts=[("plog/1.log", stuck)])}, {})
+    with tarfile.open(path) as opened:
+        text = opened.extractfile("demo-logs/causes.txt").read().decode()
+    assert (
+        text.startswith("b/plog/1.log\nLikely cause: a rank of the engine hangs")
+        and "NPU 6 of 192.0.2.15" in text
+        and "a/" not in text
+    )
+    archive.write(str(path), "demo", {"a": sound}, {})
+    with tarfile.open(path) as opened:
+        assert "demo-logs/causes.txt" not in opened.getnames()
+
+
 def test_logs_that_are_too_large_when_unpacked_are_refused(tmp_path, monkeypatch):
     data = json.dumps([["a", "x" * 10]]).encode()
     given = {"rows": [], "left_out": 0, "problem": ""}
