@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import typing as t
@@ -59,14 +60,21 @@ def prose(text: str) -> str:
     return re.sub(r"[<\w>]+(?:[._][<\w>]+)+", "", text, flags=re.A)  # names of variables and files
 
 
+@functools.cache
+def catalog(path: Path) -> polib.POFile:
+    """A catalog; two entries of one paragraph are an error."""
+    return polib.pofile(str(path), check_for_duplicates=True)
+
+
 def entries() -> list[tuple[str, polib.POEntry]]:
     """Every translation with the name of its page."""
-    return [(path.stem, entry) for path in CATALOGS for entry in polib.pofile(str(path))]
+    return [(path.stem, entry) for path in CATALOGS for entry in catalog(path)]
 
 
 def wrong_words(text: str, rows: t.Sequence[Term]) -> list[str]:
     """The refused words in a text in Chinese."""
-    return [word for row in rows for word in row.refused if word in prose(text)]
+    text = prose(text)
+    return [word for row in rows for word in row.refused if word in text]
 
 
 def missing_words(english: str, chinese: str, rows: t.Sequence[Term]) -> list[str]:
