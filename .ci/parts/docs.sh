@@ -41,4 +41,6 @@ cp -r docs/pictures "$chinese/pictures"
 sphinx-build -q -W --keep-going -b gettext -D language=zh_CN -c docs/site "$chinese/source" "$chinese/messages"
 python docs/translations.py check "$chinese/messages"
 sphinx-build -q -W --keep-going -b html -D language=zh_CN -D locale_dirs=../locale -c docs/site "$chinese/source" "$site/zh_CN"
+grep -q 'href="../zh_CN/guide_quickstart.html"' "$site/docsite/guide_quickstart.html" # each page links to the other language
+grep -q 'href="../docsite/guide_quickstart.html"' "$site/zh_CN/guide_quickstart.html"
 say "done: $site/index.html"

@@ -82,6 +82,8 @@ def setup(app):
             return nodes.reference("", "", content, internal=False, refuri=f"../docsite/{page}.html")
         return None if target.startswith("ansible_collections.ascend.inference.") else content
 
+    # Pages are written again when this changes: each has a link to the other language.
+    app.add_config_value("pages_in_chinese", sorted(TRANSLATED), "html")
     app.connect("missing-reference", other_project)
     app.connect("doctree-resolved", link_pages)
     app.connect("html-page-context", name_language)
