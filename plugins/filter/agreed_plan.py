@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.plan.agreed import agreed, part_for, text_of_most
+from ..plugin_utils.plan.agreed import DIFFER, agreed, part_for, text_of_most
 
 
 def agreed_plan(hostvars: t.Any, hosts: t.Iterable[str], fact: str) -> t.Any:
@@ -28,7 +29,10 @@ def agreed_part(own: t.Any, stored: t.Any, host: t.Any) -> t.Any:
 
 def agreed_text(texts: t.Iterable[t.Any]) -> t.Any:
     """Adapter: the texts of plan.json of several hosts on the left."""
-    return wrap_var(text_of_most([str(text or "") for text in texts]))
+    text, differ = text_of_most([str(text or "") for text in texts])
+    if differ:
+        Display().warning(DIFFER)
+    return wrap_var(text)
 
 
 class FilterModule:

@@ -16,6 +16,11 @@ from .service import digest
 
 Stored = t.Mapping[str, t.Any]
 DAMAGED = "its recorded plan is damaged or was changed: {}"
+DIFFER = (
+    "The first hosts of this deployment recorded different plans of what runs, and most of them have none of these, so none is used: what has to "
+    "restart needs a pause. A run that ended while it recorded leaves such records, and so does a host whose files somebody changed. Fix: run deploy "
+    "once with the inventory of the run that ended, then with this one; or allow the pause with -e inference_allow_pause=true"
+)
 OTHER = "its recorded plan is another one than that of most hosts (release {})"
 
 
@@ -86,8 +91,11 @@ def part_for(own: Stored, stored: Stored, host: str) -> Stored:
     return {} if damage(own) else own
 
 
-def text_of_most(texts: t.Sequence[str]) -> str:
-    """The text of plan.json, of those of several hosts, whose plan most of them have; else the first whole plan; "" without any."""
+def text_of_most(texts: t.Sequence[str]) -> tuple[str, bool]:
+    """The text of plan.json, of those of several hosts, whose plan more than half of them have, and whether they differ so that none has one.
+
+    "" without one: of two hosts with different plans neither decides for the other, and what is not known restarts nothing behind a router.
+    """
     stored: dict[str, Stored] = {}
     for number, text in enumerate(texts):
         try:
@@ -96,5 +104,6 @@ def text_of_most(texts: t.Sequence[str]) -> str:
             continue
         if isinstance(found, dict):
             stored[str(number)] = found
-    chosen = agreed(stored)["host"] or next((name for name, plan in stored.items() if plan and not damage(plan)), "")
-    return texts[int(chosen)] if chosen else ""
+    chosen = agreed(stored)
+    differ = not chosen["host"] and any(plan and not damage(plan) for plan in stored.values())
+    return (texts[int(chosen["host"])] if chosen["host"] else ""), differ

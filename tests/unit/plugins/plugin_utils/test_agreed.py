@@ -9,7 +9,12 @@ import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.agreed_plan import agreed_part, agreed_plan, agreed_text
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.agreed import agreed, damage, part_as_stored
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.agreed import (
+    agreed,
+    damage,
+    part_as_stored,
+    text_of_most,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import parts
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import (
@@ -131,8 +136,20 @@ def test_the_text_is_that_of_most(plan):
     forged = json.dumps(stored(changed(plan, key_for_others))[one])
     good, other = json.dumps(found[two]), json.dumps(found[three])
     assert agreed_text([forged, good, other]) == good
-    assert agreed_text([forged, good]) == forged, "the first of two"
+    assert agreed_text([json.dumps(found[one]), good]) in (json.dumps(found[one]), good)
     assert agreed_text([json.dumps({**found[one], "digest": ""}), good]) == good
+
+
+def test_of_two_hosts_none_decides_what_runs_on_the_other(plan, capsys):
+    """Without a plan nothing restarts behind a router: engines of different plans would be paired."""
+    found = stored(plan)
+    one, two, three, *_more = found
+    forged, good = (json.dumps(item) for item in (stored(changed(plan, key_for_others))[one], found[two]))
+    assert text_of_most([forged, good]) == text_of_most([good, forged]) == ("", True)
+    assert text_of_most([forged, good, json.dumps(found[three])]) == (good, False)
+    assert text_of_most(["", good]) == (good, False) and text_of_most(["", "{"]) == ("", False)
+    assert agreed_text([forged, good]) == ""
+    assert "recorded different plans" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "[" * 100000, None])
