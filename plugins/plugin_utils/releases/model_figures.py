@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Figures of published model families: what the name of a model says about experts, heads and MTP layers."""
+"""Figures of models: what its config.json, or the name of a published family, says about experts, heads and MTP layers."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class Figures(t.NamedTuple):
     context: int | None = None
     latent: bool = False
     sparse: bool = False
+    quantization: str = ""
+    head_dim: int | None = None
 
     @property
     def dense(self) -> bool:
@@ -58,8 +60,12 @@ def of_name(name: str) -> Figures:
 
 
 def of_model(path: str, name: str, moe: str = "auto") -> Figures:
-    """The figures of a model: what the user says about experts, then what its family is known for."""
-    found = of_name(f"{path} {name}")
+    """The figures of a model: what the user says about experts, then its own config.json where this machine has it, then its family's."""
+    from .model_config import of_folder  # builds on this file
+
+    found = of_folder(path)
+    if not found.source:
+        found = of_name(f"{path} {name}")
     if moe == "auto" or found.experts is not None and (found.experts > 0) == (moe == "true"):
         return found
     return Figures("inference_model.moe", experts=1 if moe == "true" else 0)

@@ -376,6 +376,7 @@ FAULTS = [
         "n2",
         model("n2", damaged=["a.safetensors has 8 bytes, and its header announces 9"], fingerprint="x"),
     ),
+    ("MODEL-FIGURES", "n3 decode-1", model("n3", config={**CONFIG, "num_attention_heads": 30})),
     ("MODEL-TOKENIZER", "n3", model("n3", tokenizer=False)),
     ("MODEL-CHAT-TEMPLATE", "n3", model("n3", chat_template=False)),
     ("MODEL-ACCESS", "n2", kernel("n2", access={"user": "npu", "models": {"/models/ds": ["/models (mode 0700)"]}})),
