@@ -162,7 +162,6 @@ def answers(configure, cases):
 
 def main():
     """Answer on the real standard output; vLLM's imports may print to it before."""
-    os.nice(10)  # engines may serve beside it
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     logging.disable(logging.CRITICAL)
