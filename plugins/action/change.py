@@ -17,6 +17,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 from ..plugin_utils.change.deploy import deploy
 from ..plugin_utils.change.observe import known, questions
 from ..plugin_utils.change.player import Player, elsewhere, observation, refusal
+from ..plugin_utils.change.rejoin import rejoin
 from ..plugin_utils.change.restart import restart
 from ..plugin_utils.change.script import lines
 from ..plugin_utils.change.store import Store
@@ -25,7 +26,7 @@ from ..plugin_utils.lifecycle.run import this_run
 from ..plugin_utils.plan.record import whole_plan
 
 Result = dict[str, t.Any]
-GOALS = {"restart": restart, "deploy": deploy}
+GOALS = {"restart": restart, "deploy": deploy, "rejoin": rejoin}
 ASKED = 3  # hosts whose recorded plan is read, so that none of them alone says what was deployed
 ARGUMENTS: dict[str, t.Any] = {
     "part": {"type": "str", "choices": ["observe", "write", "play", "end"], "required": True},

@@ -49,7 +49,7 @@ options:
   goal:
     description: With O(part=write), what the change is for.
     type: str
-    choices: [restart, deploy]
+    choices: [restart, deploy, rejoin]
   plan:
     description: With O(part=write), the whole plan.
     type: dict

@@ -36,17 +36,3 @@ def engines_to_prove(engines: t.Iterable[Plan], members: t.Iterable[Plan]) -> di
         "joining": [engine["name"] for engine in engines if engine["url"] in added],
         "peers": [engine["name"] for engine in engines if engine["url"] in after],
     }
-
-
-def relisting_steps(plan: Plan, members: t.Iterable[Plan]) -> list[dict[str, t.Any]]:
-    """A step for each router that has to restart to have other engines, in the order of the plan: ``{services, hosts, routers}``, see `steps`.
-
-    ``members``: what the module router_members returned on each host.
-    """
-    urls = {url for result in members for url in result.get("restart") or ()}
-    section = plan.get("members") or {}
-    return [
-        {"services": [router["router"]], "hosts": [router["host"]], "routers": [router["router"]]}
-        for router in (section, *section.get("more", ()))
-        if router and router["url"] in urls
-    ]

@@ -17,8 +17,6 @@ VERBS = ("ansible.builtin.assert", "ansible.builtin.fail")
 PARTS = ("tasks", "pre_tasks", "block", "rescue", "always")
 # Those that hold in each short case: what they demand, or when they fail, word for word. A new assertion gets a case instead of a line here.
 ALWAYS_HOLD = {
-    "roles/service/tasks/given_up.yml: Continue only if nothing sends requests to the services any more": "ansible_play_hosts_all "
-    "| map('extract', hostvars) | map(attribute='__service_given_up', default='') | unique | list == [__service_giving_up]",
     "playbooks/shared/controller.yml: Require ansible-core 2.17": "ansible_version.full is version('2.17.0', '>=')",
     "playbooks/shared/present.yml: Compare the present hosts with the planned ones": "__inference_absent | length == 0",
     "playbooks/shared/upgrade_back.yml: Continue only if all hosts run the previous release": "__inference_lagging | length == 0",

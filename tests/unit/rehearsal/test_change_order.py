@@ -16,7 +16,6 @@ from ansible_collections.ascend.inference.tests.unit.rehearsal.rehearsal import 
 from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded
 
 STEPS = {  # the beginnings of names of tasks and of titles of steps
-    "Set engines of the router to the state absent": "out",
     "Take engines out of the routers that are not": "in",
     "Take ": "out",
     "Wait until the engines have finished": "drained",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.halves import half_obstacles
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.joining import relisting_steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import LAST, NO_API, UNBALANCED
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import change
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import restart_steps, steps
@@ -110,15 +109,3 @@ def test_such_a_change_needs_two_routers_the_balancer_and_engines_that_stay_wher
     assert (
         UNBALANCED in steps(pending, plan, plan, allow_pause=True)["pauses"] or not steps(pending, plan, plan)["roll"]
     )
-
-
-def test_the_routers_that_restart_are_in_the_order_of_the_plan():
-    plan = relisting("layerwise", "layerwise")
-    sections = [plan["members"], *plan["members"]["more"]]
-    urls = [section["url"] for section in sections]
-    found = relisting_steps(plan, [{"restart": [urls[1]]}, {}, {"restart": [urls[0], "http://other"]}])
-    assert found == [
-        {"services": [section["router"]], "hosts": [section["host"]], "routers": [section["router"]]}
-        for section in sections
-    ]
-    assert relisting_steps({}, [{"restart": urls}]) == []

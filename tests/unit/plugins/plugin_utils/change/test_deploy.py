@@ -10,6 +10,7 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.deploy import deploy
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.observe import known, questions
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.rejoin import rejoin
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import lines
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.router import members_of
@@ -225,3 +226,12 @@ def test_hosts_are_asked_for_what_they_have():
 def test_an_answer_that_failed_is_none():
     found = known({}, {"routers": {"failed": True}, "balancer": {"unreachable": True}}, False)
     assert (found["routers"], found["balancer"], found["content"], found["half"]) == (None, None, None, "")
+
+
+def test_only_engines_that_run_as_planned_return_to_the_routers():
+    whole = plan(2, 3)
+    found = {"n1": observed("", {"down": ["decode-1"], "outdated": ["prefill-0"]})}
+    steps = rejoin(whole, found, 300, 200).steps
+    assert [step.title for step in steps] == [ASK, PROVE, GIVE]
+    assert [engine["name"] for engine in steps[2].at["n1"]["members"]] == ["decode-0", "decode-2", "prefill-1"]
+    assert rejoin({**whole, "members": {}}, found, 300, 200).steps == []
