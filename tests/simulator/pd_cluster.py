@@ -143,9 +143,9 @@ class Engine(Server):
             if role == "prefill" and not ("one_listener" in faults and rank):
                 self.log(f"KVCacheSendingThread started listening on path: tcp://127.0.0.1:{36000 + rank}")
 
-    def log(self, line):
+    def log(self, line, level="INFO"):
         with open(self.log_path, "a") as stream:
-            stream.write(time.strftime("INFO %m-%d %H:%M:%S [simulator] ") + line + "\n")
+            stream.write(level + time.strftime(" %m-%d %H:%M:%S [simulator] ") + line + "\n")
 
     def get(self, path):
         if path == "/health":

@@ -132,7 +132,7 @@ def test_master_dies_while_serving(cluster, prompt):
         process.kill()
         process.wait()
         assert engine.complete(prompt)["choices"][0]["text"]
-        assert "Failed to get key" in engine.text
+        assert "Remote connection failed in lookup" in engine.text
 
 
 def test_lookup_socket_is_shared_by_the_host(cluster, store):

@@ -408,7 +408,7 @@ def test_a_failure_brings_the_last_lines_of_the_service_it_names(tmp_path):
 def test_the_log_of_a_dead_engine_is_translated(tmp_path):
     with Cluster(tmp_path, prefill=1, decode=1, faults={"decode-0": ["dead"]}) as cluster:
         for engine in cluster.engines:
-            engine.log("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB")
+            engine.log("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", "ERROR")
         report = run(cluster)
     assert [(cause["path"], cause["id"]) for cause in report["causes"]] == [("decode-0", "LOG-NPU-MEMORY")]
     assert "quantization: ascend" in report["failures"][-1]
