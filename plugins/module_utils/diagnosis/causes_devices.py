@@ -145,7 +145,7 @@ CAUSES = (
     Cause(
         "LOG-KERNEL-FAULT",
         r"\bDDR address of the MTE instruction is out of range\b|\berrorStr: ?(?!timeout or trap error)[A-Z][^.]{8,120}|\bthere is (?:a"
-        r"|an) (?:(?:fftsplus )?sdma error|exception of .{0,30}(?:aicore|aivec|vector core) (?:error|exception))\b|"
+        r"|an) (?:(?:fftsplus )?sdma error|exception of .{0,30}(?:aicore|aivec(?:tor)?|vector core) (?:error|exception))\b|"
         + runtime(
             "507013|507015|507016|507035|507036|507042|507043|507044|507045|507049|507050",
             r"(?:ai|vector )core exception"

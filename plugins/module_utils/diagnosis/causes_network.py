@@ -244,6 +244,14 @@ CAUSES = (
         WAITS,
     ),
     Cause(
+        "LOG-REMOTE-FAULT",
+        r"\bSUSPECT REMOTE ERROR\b|" + runtime("507057", r"suspect remote error|device remote mem error"),
+        "a transfer between NPUs failed because of a fault at its other end",
+        "A kernel of the other rank failed, or its process ended.",
+        "Find the other ranks of the instance that have another error, and read the log of the first one; then run check for the device network.",
+        WAITS,
+    ),
+    Cause(
         "LOG-WORKER-SILENT",
         r"\bRPC call to \w+ timed out\b",
         "a worker did not answer within VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS",

@@ -148,6 +148,8 @@ TEXTS = [
     ("EI0001: Environment variable [HCCL_IF_IP] is invalid", "LOG-HCCL-VARIABLE"),
     ("EI0005: The arguments for collective communication are inconsistent between ranks", "LOG-RANKS-DIFFER"),
     ("EI0002: The wait execution of the Notify register times out.", "LOG-COLLECTIVE"),
+    ("RuntimeError: SUSPECT REMOTE ERROR,", "LOG-REMOTE-FAULT"),
+    ("there is an exception of fftsplus aivector error, core id is 15", "LOG-KERNEL-FAULT"),
     ("TimeoutError: RPC call to sample_tokens timed out.", "LOG-WORKER-SILENT"),
     ("TimeoutError: Timed out waiting for engines to send initial message on input socket.", "LOG-ENGINE-LATE"),
     ("Worker proc VllmWorker-1 died unexpectedly, shutting down executor.", "LOG-KILLED"),
