@@ -11,7 +11,6 @@ import tempfile
 import typing as t
 
 from ansible import constants
-from ansible.plugins.action import ActionBase
 
 from ..module_utils.tools.text import visible
 from ..plugin_utils.bundle.checkouts import checkouts
@@ -35,6 +34,7 @@ from ..plugin_utils.bundle.placing import (
     require_cann,
     require_sources,
 )
+from ..plugin_utils.hosts.asked import Asked
 
 MODULE = "ascend.inference.bundle_files"
 ARGUMENTS = {
@@ -85,7 +85,7 @@ class Needed(t.NamedTuple):
         }
 
 
-class ActionModule(ActionBase):
+class ActionModule(Asked):
     """Adapter: the module compares and unpacks; the archive is made on the controller."""
 
     TRANSFERS_FILES = True

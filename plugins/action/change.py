@@ -10,7 +10,6 @@ import typing as t
 
 from ansible import constants
 from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
@@ -22,6 +21,7 @@ from ..plugin_utils.change.restart import restart
 from ..plugin_utils.change.script import lines
 from ..plugin_utils.change.store import Store
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts.asked import Asked
 from ..plugin_utils.lifecycle.run import this_run
 from ..plugin_utils.plan.record import whole_plan
 
@@ -44,7 +44,7 @@ ARGUMENTS: dict[str, t.Any] = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(Asked):
     """Adapter: one of the parts of a change on one host."""
 
     def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> Result:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import typing as t
 
 from ansible import constants
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..plugin_utils.hosts.asked import Asked
 from ..plugin_utils.lifecycle import run as runs
 
 
-class ActionModule(ActionBase):
+class ActionModule(Asked):
     """Adapter: one call of the module, a second one if a lock is taken over."""
 
     def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> dict[str, t.Any]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
+
+from ..plugin_utils.hosts.asked import Asked
 
 Record = dict[str, t.Any]
 SLICE = 60  # seconds; each slice starts Python once more
 
 
-class ActionModule(ActionBase):
+class ActionModule(Asked):
     """Adapter: calls the module until it no longer waits."""
 
     def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> Record:

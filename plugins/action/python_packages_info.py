@@ -8,12 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..module_utils.install.venv_options import ARGUMENTS, result
 from ..plugin_utils.bundle.placing import stale
 from ..plugin_utils.hosts.answered import of_controller
+from ..plugin_utils.hosts.asked import Asked
 
 BUNDLE = "inference_bundle"
 BUNDLE_HOST = "__inference_bundle_host"
@@ -21,7 +21,7 @@ STRATEGY = "inference_index_strategy"
 MODULE = "ascend.inference.python_packages_info"
 
 
-class ActionModule(ActionBase):
+class ActionModule(Asked):
     """Adapter: environments whose stamp installed_info read earlier in this run need no resolution."""
 
     def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> dict[str, t.Any]:

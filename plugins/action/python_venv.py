@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible.plugins.action import ActionBase
-
 from ..module_utils.install import package_lock
 from ..module_utils.install.venv import read_text, write_atomically
 from ..module_utils.install.venv_options import ARGUMENTS, lock_name, result, wanted
 from ..plugin_utils.bundle.placing import from_bundle
 from ..plugin_utils.hosts.answered import of_controller
+from ..plugin_utils.hosts.asked import Asked
 
 MODULE = "ascend.inference.python_venv"
 DIRECTORY = "inference_lock_directory"
@@ -31,7 +30,7 @@ RETURNED = (
 )
 
 
-class ActionModule(ActionBase):
+class ActionModule(Asked):
     """Adapter: the module is skipped if installed_info read a matching stamp earlier in this run.
 
     A layer loses its stamp only if its environment is built again, which does not happen to a complete one. So the stamp stays valid

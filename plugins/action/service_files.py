@@ -10,9 +10,9 @@ import typing as t
 
 from ansible import constants
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import lookup_loader
 
+from ..plugin_utils.hosts.asked import Asked
 from ..plugin_utils.lifecycle.run import this_run
 
 Record = dict[str, t.Any]
@@ -25,7 +25,7 @@ def place_of(template: t.Mapping[str, t.Any], service: t.Mapping[str, t.Any]) ->
     return str(service["scripts"][template["script"]])
 
 
-class ActionModule(ActionBase):
+class ActionModule(Asked):
     """Adapter: templates become the module's option ``files``."""
 
     def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> Record:

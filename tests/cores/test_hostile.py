@@ -23,6 +23,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.supervisor import VERSION
 from ansible_collections.ascend.inference.tests.integration import _hosts
 from ansible_collections.ascend.inference.tests.integration._deployment import Deployment
+from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM
 from ansible_collections.ascend.inference.tests.simulator import ascend_cluster
 
 pytestmark = pytest.mark.skipif(not _hosts.possible(), reason="this user cannot make namespaces")
@@ -162,6 +163,36 @@ def rack():
         run = made.play("deploy")
         assert run.code == 0, run.output[-6000:]
         yield made
+
+
+PLAY = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - {name: A module of this collection, ascend.inference.deployed_plan_info: {directory: /nonexistent}}
+    - ansible.builtin.debug: {msg: "{{ inventory_hostname }} own {{ inference_allow_pause | default('unset') }}"}
+    - {name: One of Ansible, ansible.builtin.stat: {path: /}}
+    - {name: One of this collection again, ascend.inference.deployed_plan_info: {directory: /nonexistent}}
+    - ansible.builtin.debug: {msg: "{{ inventory_hostname }} goes on"}
+"""
+
+
+def test_facts_with_names_of_variables_end_on_their_host(tmp_path):
+    """Of this collection's modules they are left out; of Ansible's own the next module of this collection refuses them."""
+    settings = {"python": PYTHON, "attack": "facts", "facts": {"inference_allow_pause": True}}
+    (tmp_path / "hostile.json").write_text(json.dumps(settings), encoding="utf-8")
+    program = tmp_path / "python"
+    program.write_text(f'#!/bin/sh\nexec {PYTHON} {HERE}/hostile.py {tmp_path}/hostile.json "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    hosts = {HOSTILE: {"ansible_python_interpreter": str(program)}, HONEST: {"ansible_python_interpreter": PYTHON}}
+    (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}), encoding="utf-8")
+    (tmp_path / "play.yml").write_text(PLAY, encoding="utf-8")
+    argv = [PROGRAM, "-c", "local", "-i", tmp_path / "hosts.json", tmp_path / "play.yml"]
+    variables = {**os.environ, "ANSIBLE_INJECT_FACT_VARS": "True", "ANSIBLE_HOME": str(tmp_path)}
+    run = subprocess.run(argv, env=variables, capture_output=True, text=True, check=False, timeout=300)
+    assert f"{HOSTILE} own unset" in run.stdout and f"{HONEST} goes on" in run.stdout, run.stdout + run.stderr
+    assert f"{HOSTILE} goes on" not in run.stdout
+    assert f"{HOSTILE} answered facts with names of this collection's variables: inference_allow_pause" in run.stdout
 
 
 def readable(run):

@@ -39,7 +39,10 @@ TESTS = {
     ],
     "Root of a managed host": [
         "cores/test_hostile.py::test_facts_name_nothing_on_the_controller",
+        "cores/test_hostile.py::test_facts_with_names_of_variables_end_on_their_host",
         "cores/test_hostile.py::test_texts_are_only_texts",
+        "unit/plugins/plugin_utils/test_module_answer.py::test_what_ansible_would_obey_is_left_out",
+        "unit/plugins/plugin_utils/test_agreed.py::test_of_two_hosts_none_decides_what_runs_on_the_other",
         "cores/test_hostile.py::test_a_bad_answer_costs_that_host_only",
         "unit/test_values_of_hosts.py::test_hosts_name_no_place_of_the_controller",
         "unit/test_values_of_hosts.py::test_what_a_host_answers_becomes_facts_of_no_other_host",

@@ -55,6 +55,17 @@ def _old_arguments(params):
         basic._ANSIBLE_ARGS = before
 
 
+def as_documented(source, result):
+    """The controller takes only what a module documents, and refuses another type."""
+    if sys.version_info < (3, 10):  # a target
+        return
+    module_answer = pytest.importorskip("ansible_collections.ascend.inference.plugins.plugin_utils.hosts.module_answer")
+    printed = module_answer.PRINTED  # without control characters
+    answer = {key: item for key, item in result.items() if item is not None and key not in printed}
+    taken = json.loads(module_answer.checked(json.dumps(answer), module_answer.documented(source)))
+    assert {key: taken.get(key) for key in answer} == json.loads(json.dumps(answer)), taken.get("msg")
+
+
 @pytest.fixture
 def run_module(monkeypatch):
     """``run_module("npu_info", check=False, **options)`` -> the result as a dict, with ``failed`` and ``warnings`` always in it."""
@@ -74,7 +85,9 @@ def run_module(monkeypatch):
         module = importlib.import_module(f"ansible_collections.ascend.inference.plugins.modules.{called}")
         with arguments(dict(options, _ansible_check_mode=check, _ansible_diff=True)), pytest.raises(Exit) as left:
             module.main()
-        return dict(left.value.args[0], warnings=warnings)
+        result = dict(left.value.args[0], warnings=warnings)
+        as_documented(importlib.import_module("inspect").getsource(module), result)
+        return result
 
     return run
 

@@ -27,9 +27,9 @@ def play(monkeypatch):
             seconds[0] += 61
             return dict(next(slices))
 
-        monkeypatch.setattr(action.ActionBase, "__init__", lambda self: None)
-        monkeypatch.setattr(action.ActionBase, "run", lambda self, tmp, task_vars: {})
-        monkeypatch.setattr(action.ActionBase, "_execute_module", execute, raising=False)
+        monkeypatch.setattr(action.Asked, "__init__", lambda self: None)
+        monkeypatch.setattr(action.Asked, "run", lambda self, tmp, task_vars: {})
+        monkeypatch.setattr(action.Asked, "_execute_module", execute, raising=False)
         monkeypatch.setattr(action, "Display", lambda: types.SimpleNamespace(display=shown.append))
         monkeypatch.setattr(action, "time", types.SimpleNamespace(monotonic=lambda: seconds[0]))
         plugin = action.ActionModule()

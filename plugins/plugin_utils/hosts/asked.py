@@ -1,0 +1,48 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The base of all actions that run a module on a host: what the host answers is checked before Ansible sees it."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+from ansible import constants
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from .module_answer import checked, documented, facts_of_ours
+
+MODULES = pathlib.Path(__file__).resolve().parents[2] / "modules"
+OWN = "ascend.inference."
+PLANTED = (
+    "{} answered facts with names of this collection's variables: {}. Ansible makes variables of facts, so they would replace what the inventory says. "
+    "Fix: look at what runs as Python on this host and for facts of its own; with inject_facts_as_vars = false in ansible.cfg, facts replace no variables."
+)
+
+
+class Asked(ActionBase):
+    """For actions of this collection's modules. Others than these modules answer as they do elsewhere."""
+
+    _keys: t.Mapping[str, t.Any] | None = None  # of the module that runs
+
+    def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> dict[str, t.Any]:
+        """Fail where an earlier task, whose module may be Ansible's own, left facts that replace variables of this collection."""
+        planted = facts_of_ours((task_vars or {}).get("ansible_facts")) if constants.INJECT_FACTS_AS_VARS else []
+        if planted:
+            raise AnsibleActionFail(PLANTED.format(task_vars["inventory_hostname"], ", ".join(planted[:8])))
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        return result
+
+    def _execute_module(self, module_name: t.Any = None, *given: t.Any, **more: t.Any) -> dict[str, t.Any]:
+        name = str(module_name or self._task.resolved_action or self._task.action)
+        own = name.startswith(OWN) and not more.get("wrap_async")  # which answers where the result will be
+        self._keys = documented((MODULES / f"{name[len(OWN) :]}.py").read_text(encoding="utf-8")) if own else None
+        found: dict[str, t.Any] = super()._execute_module(module_name, *given, **more)
+        return found
+
+    def _parse_returned_data(self, res: t.Any, *more: t.Any) -> t.Any:
+        if self._keys is not None:
+            res = {**res, "stdout": checked(str(res.get("stdout") or ""), self._keys)}
+        return super()._parse_returned_data(res, *more)

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a module of this collection may answer: the keys that it documents, in their types, and what each module of Ansible has.
+
+Root of a host writes the answer. Ansible obeys some keys of it: facts become variables, ``add_host`` adds hosts, ``ansible_stats`` is added up,
+and texts of warnings, errors and diffs are printed as they are (ansible-core 2.17 to 2.21, ``plugins/strategy/__init__.py``).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+import yaml
+
+from ...module_utils.tools.text import visible
+
+MOST = 64 * 2**20  # characters of an answer; the logs of one host, packed, are the largest ones
+OF_EACH = {"changed": bool, "failed": bool, "skipped": bool, "msg": object, "exception": object, "diff": object}
+OF_EACH |= {"warnings": list, "deprecations": list, "invocation": dict}
+PRINTED = ("msg", "exception", "diff", "warnings", "deprecations")
+TYPES: dict[str, t.Any] = {"str": str, "bool": bool, "int": int, "float": (int, float), "list": list, "dict": dict}
+TYPES |= {"path": str}
+CALLED = {
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    (int, float): "a number",
+    list: "a list",
+    dict: "a mapping",
+}
+RETURN = re.compile(r'^RETURN = r?"""(.*?)"""', re.MULTILINE | re.DOTALL)
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+START = "This host's answer is not that of the module, and is not used: "
+FIX = ". Fix: look at what runs as Python on this host, and who changed it."
+OWN = re.compile(
+    "inference_|__|ascend_|kthena_|cann_|cleanup_|container_runtime_|etcd_|firewall_|host_check_|model_|monitoring_|mooncake_|router_"
+    "|service_(?!mgr$)|system_packages_|torch_npu_|tune_|verify_|virtual_address_|vllm_"
+)  # names of variables of this collection; service_mgr is one of Ansible's own facts
+
+
+def documented(source: str) -> dict[str, t.Any]:
+    """What the text of a module documents below RETURN: ``{key: {type, elements, contains}}``."""
+    found = RETURN.search(source)
+    return dict(yaml.load(found.group(1), Loader=LOADER) or {}) if found else {}  # noqa: S506 # a safe one
+
+
+def facts_of_ours(facts: t.Any) -> list[str]:
+    """Names of facts of a host that are those of variables of this collection: no honest host has any."""
+    return sorted(name for name in map(str, facts or ()) if OWN.match(name))
+
+
+def checked(output: str, keys: t.Mapping[str, t.Any]) -> str:
+    """The JSON text that Ansible reads in place of a module's output: only what the module may answer, or a failure that says what is wrong."""
+    if len(output) > MOST:
+        return refusal(f"it has more than {MOST >> 20} MiB")
+    begin = re.search(r"^\{", output, re.MULTILINE)
+    if not begin:
+        return visible(output)  # Ansible says why
+    try:
+        answer = json.JSONDecoder().raw_decode(output, begin.start())[0]
+    except (ValueError, RecursionError) as error:
+        return (
+            visible(output)
+            if isinstance(error, json.JSONDecodeError)
+            else refusal("it is nested too deeply, or has too long numbers")
+        )
+    kept = {key: item for key, item in answer.items() if key in keys or key in OF_EACH}
+    wrong = [
+        f"{key} is not {CALLED[OF_EACH[key]]}"
+        for key in OF_EACH
+        if not isinstance(kept.get(key, OF_EACH[key]()), OF_EACH[key])
+    ]
+    wrong += [text for key, item in kept.items() if key in keys for text in deviations(key, item, keys[key])]
+    if wrong:
+        return refusal("; ".join(wrong[:3]))
+    return json.dumps({key: shown(item) if key in PRINTED else item for key, item in kept.items()})
+
+
+def deviations(path: str, item: t.Any, known: t.Mapping[str, t.Any]) -> t.Iterator[str]:
+    """Where a value is not of its documented type; what is null is absent."""
+    kind = TYPES.get(known.get("type", ""))
+    if item is None or kind is None:
+        return
+    if not isinstance(item, kind) or isinstance(item, bool) and kind is not bool:
+        yield f"{path} is not {CALLED[kind]}"
+    elif kind is list:
+        inner = {"type": known.get("elements"), "contains": known.get("contains")}
+        for number, each in enumerate(item):
+            yield from deviations(f"{path}[{number}]", each, inner)
+    elif kind is dict:
+        for key, inner in (known.get("contains") or {}).items():
+            if key in item:
+                yield from deviations(f"{path}.{key}", item[key], inner)
+
+
+def shown(value: t.Any) -> t.Any:
+    """A value whose texts Ansible prints, with control characters as escapes."""
+    if isinstance(value, dict):
+        return {key: shown(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [shown(item) for item in value]
+    return visible(value) if isinstance(value, str) else value
+
+
+def refusal(reason: str) -> str:
+    """The text of an answer that fails the task on its host."""
+    return json.dumps({"failed": True, "changed": False, "msg": START + visible(reason) + FIX})
