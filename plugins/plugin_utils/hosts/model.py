@@ -10,6 +10,7 @@ import typing as t
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
+from ..releases.release import RELEASES
 from .observed import Observed, Record, later, majority, place
 
 RULES = Rules()
@@ -168,6 +169,26 @@ def model_unquantized(case: Observed) -> t.Iterator[Finding]:
                     f"{model['path']} has no quant_model_description*.json, and the engine gets --quantization ascend"
                 )
                 yield Finding.at(f"{place(host)} {service['name']}", model["path"], problem)
+
+
+@RULES.rule(
+    "MODEL-FORMAT",
+    "Use the model as it was published in BF16, or one quantized by msModelSlim.",
+    "vllm-ascend platform.py supported_quantization: 'awq quantization is currently not supported in npu'",
+)
+def model_format(case: Observed) -> t.Iterator[Finding]:
+    """The model's config.json has a quantization method that the release's platform does not support.
+
+    The engine ends at start with a ValueError.
+    """
+    release = RELEASES.get(case.plan["release"])
+    supported = release.quantization if release and case.plan["engine_facts"]["quantization_option"] else ()
+    for host, model in _models(case) if supported else ():
+        given = model["config"].get("quantization_config")
+        method = str(given.get("quant_method") or "") if isinstance(given, dict) else ""
+        if method and method not in supported:
+            problem = f"{model['path']}/config.json has quant_method {method}; release {release.name} supports {', '.join(supported)}"
+            yield Finding.at(place(host), method, problem)
 
 
 @RULES.rule(

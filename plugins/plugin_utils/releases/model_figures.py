@@ -39,8 +39,8 @@ UNKNOWN = Figures()
 FAMILIES = (
     (r"distill-qwen-1\.5b", Figures("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", 0, 12, 2, 0, 131072)),
     (r"distill", UNKNOWN),
-    (r"qwen3-235b-a22b", Figures("Qwen/Qwen3-235B-A22B-Instruct-2507", 128, 64, 4, 0, 262144)),
-    (r"qwen3-30b-a3b", Figures("Qwen/Qwen3-30B-A3B", 128, 32, 4, 0, 40960)),
+    (r"qwen3-235b(?!-a(?!22b))", Figures("Qwen/Qwen3-235B-A22B-Instruct-2507", 128, 64, 4, 0, 262144)),
+    (r"qwen3-30b(?!-a(?!3b))", Figures("Qwen/Qwen3-30B-A3B", 128, 32, 4, 0, 40960)),
     (r"qwen3-32b", Figures("Qwen/Qwen3-32B", 0, 64, 8, 0, 40960)),
     (r"qwen3-8b", Figures("Qwen/Qwen3-8B", 0, 32, 8, 0, 40960)),
     (r"qwen2\.5-72b", Figures("Qwen/Qwen2.5-72B-Instruct", 0, 64, 8, 0, 32768)),

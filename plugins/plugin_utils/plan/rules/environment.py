@@ -35,6 +35,8 @@ HOLD = (
 )
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 SECRET = re.compile(r"(API_KEY|_TOKEN|PASSWORD|SECRET)$")
+HUB = re.compile(r"^(HF|HUGGING_?FACE|MODELSCOPE|MS)_.*TOKEN$", re.IGNORECASE)
+LOCAL_MODEL = "Download the model to a folder with this token, and set inference_model.path to the folder: engines then ask no hub."
 OFFLOAD = "MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES"
 
 
@@ -197,7 +199,7 @@ def http_proxy(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "ENV-SECRET",
-    "Move it into inference_secrets.",
+    "Remove it. Services read the secrets api_key and client_keys of inference_secrets, and no others.",
     "the plan is printed, stored and compared; secrets are not part of it",
 )
 def secrets(case: Case) -> t.Iterator[Finding]:
@@ -207,7 +209,9 @@ def secrets(case: Case) -> t.Iterator[Finding]:
     """
     for path, name, value in user_variables(case):
         if SECRET.search(name.upper()) and value:
-            yield Finding.at(path, "(hidden)", f"{name} looks like a secret in a plain variable")
+            fix = "Set inference_secrets.api_key instead." if name == "VLLM_API_KEY" else ""
+            fix = LOCAL_MODEL if HUB.search(name) else fix
+            yield Finding.at(path, "(hidden)", f"{name} looks like a secret in a plain variable", fix)
 
 
 @RULES.rule(

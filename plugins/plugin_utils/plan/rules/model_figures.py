@@ -23,6 +23,24 @@ def figures(case: Case) -> Figures:
     return of_model(model.path, model.name, model.moe)
 
 
+@RULES.rule(
+    "MOE-KNOWN",
+    "Remove inference_model.moe, or correct it. For another model with this name accept the rule.",
+    "config.json of the family's publisher",
+    "warning",
+)
+def experts(case: Case) -> t.Iterator[Finding]:
+    """inference_model.moe contradicts what is known of the model by its name.
+
+    Rules of expert and data parallelism judge another kind of model than the engines load.
+    """
+    model = case.context.description.model
+    known = of_model(model.path, model.name)
+    if model.moe != "auto" and known.experts is not None and (known.experts > 0) != (model.moe == "true"):
+        has = f"{known.experts} experts" if known.experts else "no experts"
+        yield Finding.at("inference_model.moe", model.moe, f"{known.source} has {has}")
+
+
 @RULES.rule("HEADS-TP", "Choose a tensor_parallel_size that divides the number of heads.", CONFIG)
 def heads(case: Case) -> t.Iterator[Finding]:
     """The tensor parallel size does not divide the model's attention heads.

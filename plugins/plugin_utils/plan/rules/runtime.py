@@ -105,11 +105,22 @@ def model_path(case: Case) -> t.Iterator[Finding]:
         elif not path.strip("/ ") or re.search(r"\s|^~|(^|/)\.\.(/|$)", path):
             problem = f"'{path}' contains a space, '~' or '..'" if path.strip("/ ") else f"'{path}' names no model"
             yield Finding.at(place, path or "''", problem)
+        elif "://" in path:
+            problem = f"'{path}' is a URL, which neither vLLM nor a playbook reads as a model"
+            yield Finding.at(place, path, problem, _hub_name(path))
         elif not posixpath.isabs(path) and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", path):
             problem = f"'{path}' is neither an absolute path nor owner/name"
             yield Finding.at(place, path, problem, severity="warning")
         elif case.context.contained and ":" in path:
             yield Finding.at(place, path, f"'{path}' contains ':', which separates the two folders of a mount")
+
+
+def _hub_name(url: str) -> str:
+    """The owner/name in the URL of a model on a hub, as a fix; empty if it has none."""
+    found = re.match(
+        r"https?://[\w.-]*(?:huggingface\.co|modelscope\.cn|hf-mirror\.com)/(?:models/)?([\w.-]+/[\w.-]+)", url
+    )
+    return f"Write {found.group(1)}, which is downloaded at start." if found else ""
 
 
 @RULES.rule(

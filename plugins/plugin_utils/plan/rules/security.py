@@ -13,6 +13,7 @@ from ...description.findings import Finding, nearest
 from ...releases.advisories import ADVISORIES, CONDITIONS, fixed_releases
 from .base import Case, Rules
 from .engine_view import EngineView
+from .environment import HUB, LOCAL_MODEL
 
 RULES = Rules()
 TRIED = 4  # releases with a fix that are tried with a description; each is a plan of its own
@@ -112,7 +113,7 @@ def secret_unknown(case: Case) -> t.Iterator[Finding]:
     """
     for name in case.context.description.secrets:
         if name not in ("api_key", "client_keys"):
-            near = nearest(str(name), ("api_key", "client_keys"))
+            near = LOCAL_MODEL if HUB.search(str(name)) else nearest(str(name), ("api_key", "client_keys"))
             yield Finding.at(f"inference_secrets.{name}", "(hidden)", f"no service reads the secret '{name}'", near)
 
 

@@ -14,8 +14,11 @@ from .base import Case, Rules
 from .model_figures import figures
 
 RULES = Rules()
-# Names of dense model families; an A in the size, as in Qwen3-30B-A3B, marks a mixture of experts
-DENSE = re.compile(r"(?:^|[/ _-])(?:qwen[23](?:\.5)?-(?:vl-)?\d+(?:\.\d+)?b(?!-a\d)|llama-?[23])", re.IGNORECASE)
+# Names of dense model families; an A in the size, as in Qwen3-30B-A3B, marks a mixture of experts, and so does a size without a dense model
+DENSE = re.compile(
+    r"(?:^|[/ _-])(?:qwen[23](?:\.5)?[-_](?:vl[-_])?(?!(?:30|235|480)b|(?:next[-_])?80b)\d+(?:\.\d+)?b(?![-_]a\d)|llama-?[23])",
+    re.IGNORECASE,
+)
 CONNECTED = WITH_PORT
 
 

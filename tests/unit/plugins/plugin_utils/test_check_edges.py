@@ -884,6 +884,7 @@ def test_firmware_of_boards_is_never_compared_with_that_of_files():
     assert rows("FIRMWARE-DIFFERS", "hccs", *no_boards[:2], kernel("n2", software={"firmware": "7.7"})) == []
 
 
+AWQ = "/models/ds/config.json has quant_method awq; release 0.23.0 supports ascend, compressed-tensors, deepseek_v4_fp8, fp8"
 MODELS = [
     ("MODEL-MISSING", {"exists": False, "config_error": "x"}, "n2", "the model's folder /models/ds does not exist"),
     ("MODEL-MISSING", {"config_error": "is no JSON"}, "n2", "/models/ds/config.json is no JSON"),
@@ -901,6 +902,9 @@ MODELS = [
     ("MODEL-CHAT-TEMPLATE", {"chat_template": False, "exists": False}, None, ""),
     ("MODEL-QUANTIZED", {"quantized": True, "exists": False}, None, ""),
     ("MODEL-QUANTIZED", {"quantized": True}, "n2 decode-0", "the model is quantized, but the engine has no --quantization"),
+    ("MODEL-FORMAT", {"config": {"quantization_config": {"quant_method": "compressed-tensors"}}}, None, ""),
+    ("MODEL-FORMAT", {"config": {"quantization_config": "awq"}}, None, ""),
+    ("MODEL-FORMAT", {"config": {"quantization_config": {"quant_method": "awq"}}}, "n2", AWQ),
     ("MODEL-DTYPE", {"quantized": False, "config": {"torch_dtype": "float16"}}, None, ""),
     ("MODEL-DTYPE", {"quantized": True, "config": {"torch_dtype": "bfloat16"}}, None, ""),
     ("MODEL-DTYPE", {"quantized": True, "config": {"dtype": "float16"}}, "n2", "/models/ds/config.json has torch_dtype float16 for a quantized model"),

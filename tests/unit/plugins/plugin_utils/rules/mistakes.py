@@ -50,6 +50,7 @@ LOCAL = "ock.mmc.local_service."
 MEMCACHE = {f"{STORE}.backend": "memcache"}
 
 RECOMPUTE = "recompute_scheduler_enable"
+TORCHAIR = {"torchair_graph_config": {"enabled": True}}
 MISTAKES: tuple[Mistake, ...] = (
     # topology and devices
     M("TOPO-POOLS", "p2p", {D: None}, "inference_pools", "TRANSFER-NONE"),
@@ -162,7 +163,35 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{C}.args.speculative-config.method",
     ),
     # what the configuration code refuses
+    M("QUANTIZATION-FORMAT", "pooled", {"inference_model.path": "/m/Qwen3-32B-AWQ"}),
+    M("ENV-PLATFORM", "pooled", {f"{C}.env.CUDA_VISIBLE_DEVICES": "0,1"}),
+    W("ENV-PLATFORM", "pooled", {f"{C}.env.NCCL_DEBUG": "INFO"}),
+    W(
+        "MOE-KNOWN",
+        "pooled",
+        {"inference_model.moe": "true", "inference_model.path": "/m/Qwen3-32B"},
+        "inference_model.moe",
+    ),
+    M("MODEL-PATH", "pooled", {"inference_model.path": "https://huggingface.co/Qwen/Qwen3-8B"}),
     M("LAUNCH-BLOCKING", "pooled", {f"{C}.env.ASCEND_LAUNCH_BLOCKING": 1}),
+    M(
+        "TORCHAIR-EAGER",
+        "llmdatadist",
+        {f"{D}.args": {"additional-config": TORCHAIR, "enforce-eager": True}},
+        f"{D}.args.additional-config.torchair_graph_config.enabled",
+    ),
+    M(
+        "TORCHAIR-MODEL",
+        "llmdatadist",
+        {f"{D}.args.additional-config": TORCHAIR, "inference_model.path": "/m/Qwen3-30B-A3B"},
+        f"{D}.args.additional-config.torchair_graph_config.enabled",
+    ),
+    M(
+        "ACLGRAPH-DEEPSEEK",
+        "llmdatadist",
+        {"inference_model.path": "/m/DeepSeek-V3", f"{P}.args.enforce-eager": True},
+        f"{D}.args.enforce-eager",
+    ),
     M("PARTIAL-PREFILLS", "pooled", {f"{C}.args.max-num-partial-prefills": 2}),
     M("VLLM-EPLB", "pooled", {f"{C}.args.enable-eplb": True}),
     M("VLLM-EPLB", "pooled", {f"{C}.args.enable-elastic-ep": True}),

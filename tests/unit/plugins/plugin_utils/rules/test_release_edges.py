@@ -49,6 +49,9 @@ SSD = {
 EPLB_OF_VLLM = {f"{C}.args.enable-eplb": True, f"{C}.env.VLLM_USE_V2_MODEL_RUNNER": 1}
 ALONE = {"inference_kv_transfer": "none", f"{C}.args.additional-config": {"recompute_scheduler_enable": True}}
 FLASHCOMM = {f"{D}.env.VLLM_ASCEND_ENABLE_FLASHCOMM1": 1}
+TORCHAIR = {f"{D}.args.additional-config": {"torchair_graph_config": {"enabled": True}}}
+QWEN_ON_TORCHAIR = {**TORCHAIR, "inference_model.path": "/m/Qwen3-30B-A3B"}
+EAGER_TORCHAIR = {**TORCHAIR, f"{D}.args.enforce-eager": True}
 KV_NZ = {f"{P}.args.additional-config": {"enable_kv_nz": True}}
 
 STEPS = (
@@ -58,6 +61,10 @@ STEPS = (
     Step("PCP-RELEASE", "p2p", {**PREFILL_CONTEXT, f"{P}.data_parallel_size": 1}, "", "0.25.1rc1", "error"),
     Step("VLLM-EPLB", "pooled", EPLB_OF_VLLM, "error", "0.27.1rc1", ""),
     Step("RECOMPUTE-COLOCATED", "pooled", ALONE, "", "0.18.0rc1", "error"),
+    Step("QUANTIZATION-FORMAT", "pooled", {"inference_model.path": "/m/Qwen3-8B-FP8"}, "error", "0.21.0rc1", ""),
+    Step("TORCHAIR-MODEL", "llmdatadist", QWEN_ON_TORCHAIR, "error", "0.10.1rc1", ""),
+    Step("TORCHAIR-EAGER", "llmdatadist", EAGER_TORCHAIR, "error", "0.12.0rc1", ""),
+    Step("ACLGRAPH-DEEPSEEK", "llmdatadist", {"inference_model.path": "/m/DeepSeek-V3"}, "error", "0.11.0rc0", ""),
     Step("LAUNCH-BLOCKING", "pooled", {f"{C}.env.ASCEND_LAUNCH_BLOCKING": 1}, "error", "0.29.0rc1", ""),
     Step("FLASHCOMM", "p2p", FLASHCOMM, "", "0.12.0rc1", "error"),
     Step("FLASHCOMM", "p2p", FLASHCOMM, "error", "0.27.1rc1", ""),
