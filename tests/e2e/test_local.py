@@ -365,10 +365,10 @@ class TestLocal:
     def test_what_the_release_refuses_stops_nothing(self):
         """vLLM's own configuration code is asked while the engines serve."""
         before, journal = LOCAL.processes(), (LOCAL.directory / "journal.json").read_text()
-        pools = {**LOCAL_POOLS, "prefill": {**LOCAL_POOLS["prefill"], "tensor_parallel_size": 3}}
+        pools = {**LOCAL_POOLS, "prefill": {**LOCAL_POOLS["prefill"], "args": {"max-model-len": 999999}}}
         run = LOCAL.play("deploy", inference_pools=pools, inference_rehearse=True, __inference_checked=True)
         assert run.code != 0
-        for text in ("divisible by tensor parallel size (3)", "inference_pools.prefill.tensor_parallel_size"):
+        for text in ("prefill-0 on this_machine", "(999999) is greater than", "inference_pools.prefill.args.max-model-len"):
             assert text in " ".join(run.output.split()), run.output
         assert LOCAL.processes() == before and (LOCAL.directory / "journal.json").read_text() == journal
         assert not (LOCAL.directory.parent / f".{LOCAL.name}.lock").exists()
