@@ -90,6 +90,7 @@ def test_the_selection_of_a_new_plan(act):
         "left": [],
         "ours": ["h10", "h2", "old"],
         "lost": [],
+        "pages": {"folder": "", "names": []},
     }
     assert found == {"of_ansible": 1, "changed": False, "selection": {**SELECTED, **asked}}
     assert act.records == [None] and act.shown == ["table\ntable"]
@@ -144,7 +145,7 @@ def test_with_only_no_host_is_selected_or_asked(act):
     answer = {"deployed": {"h2": json.dumps(PLACES)}}
     for options in ({}, answer):
         found = act(only=True, **options)["selection"]
-        assert found == {**SELECTED, **none, "bundle": {}, "show": "table"}
+        assert found == {**SELECTED, **none, "bundle": {}, "show": "table", "pages": {"folder": "", "names": []}}
     act.plan = CLUSTER
     assert act(only=True)["selection"]["cluster"] == []
 
