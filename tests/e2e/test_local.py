@@ -368,7 +368,11 @@ class TestLocal:
         pools = {**LOCAL_POOLS, "prefill": {**LOCAL_POOLS["prefill"], "args": {"max-model-len": 999999}}}
         run = LOCAL.play("deploy", inference_pools=pools, inference_rehearse=True, __inference_checked=True)
         assert run.code != 0
-        for text in ("prefill-0 on this_machine", "(999999) is greater than", "inference_pools.prefill.args.max-model-len"):
+        for text in (
+            "prefill-0 on this_machine",
+            "(999999) is greater than",
+            "inference_pools.prefill.args.max-model-len",
+        ):
             assert text in " ".join(run.output.split()), run.output
         assert LOCAL.processes() == before and (LOCAL.directory / "journal.json").read_text() == journal
         assert not (LOCAL.directory.parent / f".{LOCAL.name}.lock").exists()
