@@ -145,7 +145,7 @@ class Engine(Server):
 
     def log(self, line, level="INFO"):
         with open(self.log_path, "a") as stream:
-            stream.write(level + time.strftime(" %m-%d %H:%M:%S [simulator] ") + line + "\n")
+            stream.write(time.strftime(f"{level} %m-%d %H:%M:%S [simulator] ") + line + "\n")
 
     def get(self, path):
         if path == "/health":
