@@ -23,6 +23,7 @@ from ..plugin_utils.description.run_values import wrong_values
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.description.variables import PREFIX
 from ..plugin_utils.hosts.plan_memory import plan_memory
+from ..plugin_utils.lifecycle.asked import AskedError, judge_asked
 from ..plugin_utils.plan.begun import known_hosts, placement_text
 from ..plugin_utils.plan.handover import folder_of, hand_over, names_of, planned, refusal_with, take
 from ..plugin_utils.plan.placement_kept import common_record, ignored_files
@@ -91,6 +92,8 @@ class ActionModule(ActionBase):
                 for text in ignored_files(files):
                     Display().warning(visible(text))
                 plan, new = self._plan(task_vars, hostvars, options["deployed"], record)
+                if options["deployed"] is None:
+                    judge_asked(options["playbook"], own, plan)
                 bundle = bundle_of(plan, hostvars) if options["deployed"] is None else {}
                 for text in without_prefix(names_of({}, hostvars)) if options["deployed"] is None else ():
                     Display().warning(text)
@@ -104,7 +107,8 @@ class ActionModule(ActionBase):
                 Display().display(
                     str(error)
                 )  # once as text; the message is its first line, because Ansible prints that one twice
-                known = known_of(task_vars, hostvars) if options["optional"] else None
+                helped = options["optional"] and not isinstance(error, AskedError)
+                known = known_of(task_vars, hostvars) if helped else None
                 return {**result, **self._refused(f"{str(error).splitlines()[0]} They are listed above.", known)}
             except AnsibleError as error:  # a variable that is undefined, such as that of a vault
                 known = known_of(task_vars, hostvars) if options["optional"] else None

@@ -65,14 +65,11 @@ def compare_stages(given: Record, options: Record) -> dict[str, t.Any]:
     ``program``: the words that start ansible-playbook. ``options``: those of this run (``context.CLIARGS``).
     """
     overlay, base = _path(given["with"]), _path(given["folder"] or ".")
-    findings = [*_overlay(given["with"], overlay), *_refused(options)]
+    findings = [*input_findings(given["with"], given["folder"]), *_refused(options)]
     if not given["pause"]:
         problem = "the service pauses twice, and inference_allow_pause is not true"
         fix = "Run it when no client needs the service, with inference_allow_pause: true."
         findings.append(Finding("inference_allow_pause", "COMPARE-PAUSE", problem, fix, why="Requests would fail."))
-    if not os.path.isdir(base) or not os.access(base, os.W_OK | os.X_OK):
-        problem = f"{base} is no folder on the controller in which its user may write"
-        findings.append(Finding(FOLDER, "COMPARE-FOLDER", problem, "Create the folder.", why=WHY))
     if findings:
         raise PlanError(findings)
     folder = os.path.join(base, f"compare-{given['moment']}")
@@ -105,6 +102,15 @@ def compare_stages(given: Record, options: Record) -> dict[str, t.Any]:
     ]
     found = {"directory": os.getcwd(), "folder": folder, "report": after, "pages": list(pages.values())}
     return {**found, "stages": stages[:-1], "restore": stages[-1]}
+
+
+def input_findings(overlay: str, folder: str) -> list[Finding]:
+    """What is wrong with the file of the other topology, and with the folder for the reports, as the user wrote them."""
+    findings, base = list(_overlay(overlay, _path(overlay))), _path(folder or ".")
+    if not os.path.isdir(base) or not os.access(base, os.W_OK | os.X_OK):
+        problem = f"{base} is no folder on the controller in which its user may write"
+        findings.append(Finding(FOLDER, "COMPARE-FOLDER", problem, "Create the folder.", why=WHY))
+    return findings
 
 
 def forwarded(options: Record) -> list[str]:

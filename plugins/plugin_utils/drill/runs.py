@@ -25,7 +25,7 @@ def drill_runs(plan: Record, raw: t.Any, confirmed: t.Any, hosts: t.Collection[s
     everything that forbids the drill.
     """
     drill = read_drill(raw)
-    findings = [*_forbidden(plan, confirmed), *_foreign(drill.host, hosts)]
+    findings = [*forbidden(plan, confirmed), *_foreign(drill.host, hosts)]
     faults = drill.faults or _every_kind(plan)
     if not faults:
         problem = "no service of the plan has a spare one"
@@ -59,7 +59,8 @@ def drill_runs(plan: Record, raw: t.Any, confirmed: t.Any, hosts: t.Collection[s
     }
 
 
-def _forbidden(plan: Record, confirmed: t.Any) -> t.Iterator[Finding]:
+def forbidden(plan: Record, confirmed: t.Any) -> t.Iterator[Finding]:
+    """Why no drill may begin with a plan: pods, or no confirmation by the name of the deployment."""
     if plan["runtime_facts"]["in_cluster"]:
         problem = "processes of pods are not reached by this playbook"
         yield Finding("inference_runtime", "DRILL-SETTING", problem, "Delete a pod with kubectl instead.", why=WHY)

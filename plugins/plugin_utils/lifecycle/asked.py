@@ -1,0 +1,64 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the playbooks bench, compare and drill are asked for, judged with the plan: a refusal comes before any host is contacted.
+
+They judge it again where they use it, because other playbooks run them as well.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..bench.files import CHECK, COMPARE, PAGE, file_findings
+from ..bench.settings import read_bench
+from ..bench.topologies import FOLDER, WITH, input_findings
+from ..description.findings import Finding, PlanError
+from ..description.loader import plain
+from ..drill.runs import forbidden
+from ..drill.settings import read_drill
+
+Variables = t.Mapping[str, t.Any]
+FILES = (COMPARE, CHECK, PAGE, "inference_bench_json", "inference_bench_markdown")
+
+
+class AskedError(PlanError):
+    """What a playbook is asked for cannot be done, whatever the hosts run: stored plans are no help."""
+
+
+def judge_asked(playbook: str, variables: Variables, plan: Variables) -> None:
+    """Raises AskedError with all that is wrong with the variables that say what a playbook does; ``variables``: the controller's."""
+    given = {name: plain(variables[name]) for name in (*FILES, *NAMES) if name in variables}
+    found = list(JUDGES[playbook](given, plan)) if playbook in JUDGES else []
+    if found:
+        raise AskedError(found)
+
+
+def _bench(given: Variables, _plan: Variables) -> t.Iterator[Finding]:
+    yield from _read(read_bench, given.get("inference_bench", {}))
+    yield from file_findings({name: given[name] for name in FILES if name in given})
+
+
+def _compare(given: Variables, _plan: Variables) -> t.Iterator[Finding]:
+    yield from input_findings(str(given.get(WITH) or ""), str(given.get(FOLDER) or ""))
+
+
+def _drill(given: Variables, plan: Variables) -> t.Iterator[Finding]:
+    yield from _read(read_drill, given.get("inference_drill", {}))
+    yield from forbidden(plan, given.get("inference_drill_confirm"))
+
+
+def _read(reader: t.Callable[[t.Any], t.Any], raw: t.Any) -> tuple[Finding, ...]:
+    try:
+        reader(raw)
+    except PlanError as error:
+        return error.findings
+    return ()
+
+
+NAMES = ("inference_bench", "inference_drill", "inference_drill_confirm", WITH, FOLDER)
+JUDGES: dict[str, t.Callable[[Variables, Variables], t.Iterator[Finding]]] = {
+    "bench": _bench,
+    "compare": _compare,
+    "drill": _drill,
+}

@@ -1,0 +1,52 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What bench, compare and drill are asked for is judged with the plan, before a host is contacted."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.asked import JUDGES, judge_asked
+
+PLAN = {"deployment": "chat", "runtime_facts": {"in_cluster": False}}
+PLAYBOOKS = pathlib.Path(__file__).resolve().parents[4] / "playbooks"
+
+
+@pytest.mark.parametrize(
+    ("playbook", "variables", "path"),
+    [
+        ("drill", {}, "inference_drill_confirm"),
+        ("drill", {"inference_drill_confirm": "yes"}, "inference_drill_confirm"),
+        ("drill", {"inference_drill_confirm": "chat", "inference_drill": {"rate": "fast"}}, "inference_drill.rate"),
+        ("bench", {"inference_bench": "throughput"}, "inference_bench"),
+        ("bench", {"inference_bench": {"profile": "fast"}}, "inference_bench.profile"),
+        ("bench", {"inference_bench_compare": "missing.json"}, "inference_bench_compare"),
+        ("bench", {"inference_bench_json": "missing/x.json"}, "inference_bench_json"),
+        ("compare", {}, "inference_compare_with"),
+        ("compare", {"inference_compare_with": "missing.yml"}, "inference_compare_with"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(playbook, variables, path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PlanError) as caught:
+        judge_asked(playbook, variables, PLAN)
+    assert [finding.path for finding in caught.value.findings] == [path]
+    judge_asked("plan", variables, PLAN)
+
+
+def test_what_can_be_done_is_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.yml").write_text("inference_args: {seed: 1}\n", encoding="utf-8")
+    judge_asked("drill", {"inference_drill_confirm": "chat"}, PLAN)
+    judge_asked("bench", {"inference_bench": {"profile": "smoke"}, "inference_bench_json": "x.json"}, PLAN)
+    judge_asked("compare", {"inference_compare_with": "other.yml"}, PLAN)
+
+
+@pytest.mark.parametrize("playbook", sorted(JUDGES))
+def test_the_playbooks_tell_their_names(playbook):
+    first = yaml.safe_load((PLAYBOOKS / f"{playbook}.yml").read_text(encoding="utf-8"))[0]
+    assert first["vars"]["__inference_playbook"] == playbook
