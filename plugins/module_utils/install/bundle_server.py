@@ -12,6 +12,7 @@ complete in time, the answer has to be read at a rate, and connections are count
 from __future__ import annotations
 
 import argparse
+import hmac
 import io
 import os
 import re
@@ -39,13 +40,16 @@ class TooSlow(OSError):
 
 
 class Server(ThreadingMixIn, HTTPServer):
-    """Serves ``folder``. ``limits``: ``head`` and ``grace`` in seconds, ``rate`` in bytes a second, ``connections``."""
+    """Serves ``folder``. ``limits``: ``head`` and ``grace`` in seconds, ``rate`` in bytes a second, ``connections``.
+
+    With a ``token``, only to who sends it (RFC 6750, Authorization: Bearer).
+    """
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, address, folder, limits=None):
-        self.folder = os.path.realpath(folder)
+    def __init__(self, address, folder, limits=None, token=""):
+        self.token, self.folder = token, os.path.realpath(folder)
         self.limits = {"head": HEAD, "grace": GRACE, "rate": RATE, "connections": CONNECTIONS}
         self.limits.update(limits or {})
         self.free = threading.BoundedSemaphore(self.limits["connections"])
@@ -161,6 +165,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _answer(self, whole):
+        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
+        if self.server.token and not hmac.compare_digest(given, f"Bearer {self.server.token}".encode()):
+            self._short(401, [("WWW-Authenticate", "Bearer")])
+            return
         try:
             descriptor = opened(self.server.folder, self.path)
         except OSError:
