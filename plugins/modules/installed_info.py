@@ -101,11 +101,13 @@ machine:
   type: str
   sample: aarch64
 models:
-  description: Configuration of each model, with the marks of a model that this collection made.
+  description: >-
+    Configuration of each model, with the marks of a model that this collection made, and the source that it was fetched from if its files have the
+    sizes of the record.
   returned: success
   type: list
   elements: dict
-  sample: [{path: /models/ds, exists: true, config: {head_dim: 128}, config_error: "", marks: []}]
+  sample: [{path: /models/ds, exists: true, config: {head_dim: 128}, config_error: "", marks: [], source: ""}]
 files:
   description: Each file of O(files), null if it does not exist. C(origin) is the archive that this collection took it from.
   returned: success

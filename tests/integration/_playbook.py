@@ -73,11 +73,13 @@ def play(
     facts: bool = True,
     within: t.Sequence[str] = (),
     defaults: dict[str, t.Any] | None = None,
+    inventory: pathlib.Path | None = None,
     **variables: t.Any,
 ) -> Run:
     """Run ``role`` on localhost with ``variables``; a playbook is written into ``folder``.
 
-    ``within`` is a command that runs another one, ``defaults`` are defaults of modules.
+    ``within`` is a command that runs another one, ``defaults`` are defaults of modules. ``inventory`` has the interpreter of localhost, if a task
+    replaces it: what the command line gives wins over that.
     """
     tasks = [{"ansible.builtin.include_role": {"name": f"ascend.inference.{role}"}, "name": "Role"}]
     hosts = "{{ 'localhost' | ascend.inference._visible }}"  # imports filters once, see playbooks/shared/controller.yml
@@ -88,7 +90,8 @@ def play(
         book[0].update(module_defaults=defaults)
     place = folder / "playbook.json.yml"
     place.write_text(json.dumps(book), encoding="utf-8")
-    variables = {"ansible_python_interpreter": sys.executable, **variables}
+    if inventory is None:
+        variables = {"ansible_python_interpreter": sys.executable, **variables}
     others = os.environ.get("ANSIBLE_COLLECTIONS_PATH", "")
     environment = {
         **os.environ,
@@ -102,7 +105,16 @@ def play(
     }
     for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_FIND_LINKS"):
         environment.pop(name, None)
-    argv = [*within, str(PROGRAM), "-i", "localhost,", "-e", json.dumps(variables), *options, str(place)]
+    argv = [
+        *within,
+        str(PROGRAM),
+        "-i",
+        str(inventory or "localhost,"),
+        "-e",
+        json.dumps(variables),
+        *options,
+        str(place),
+    ]
     done = subprocess.run(
         argv, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

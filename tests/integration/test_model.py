@@ -11,9 +11,11 @@ import pathlib
 import shutil
 import stat
 import subprocess
+import sys
 import tarfile
 
 import pytest
+from ansible_collections.ascend.inference.tests.integration._hub import Hub, tiny_model
 from ansible_collections.ascend.inference.tests.integration._playbook import play
 
 CONFIG = {
@@ -166,3 +168,23 @@ def test_rsync_goes_on_and_does_not_undo_a_repair(tmp_path, origin):
 def test_a_model_that_is_nowhere(tmp_path):
     done = play(tmp_path, "model", facts=False, model_path=str(tmp_path / "none"))
     assert done.code != 0 and "model_source, model_origin" in done.text
+
+
+@pytest.mark.long
+def test_a_name_on_a_hub_becomes_a_model_by_the_hubs_own_client(tmp_path):
+    place, files = tmp_path / "models/m", tiny_model()
+    variables = {
+        "model_path": str(place),
+        "model_source": "modelscope:o/m@v1",
+        "model_client_venv": str(tmp_path / "hubs"),
+    }
+    with Hub(files, token="s3cret") as hub:
+        variables.update(model_endpoint=hub.address, model_token="s3cret")
+        index = ["env", "-u", "PIP_CONFIG_FILE"]  # of this machine
+        hosts = tmp_path / "hosts.json"
+        hosts.write_text(json.dumps({"all": {"hosts": {"localhost": {"ansible_python_interpreter": sys.executable}}}}))
+        done = play(tmp_path, "model", "-vvv", facts=False, within=index, inventory=hosts, **variables)
+        assert done.code == 0 and "s3cret" not in done.output.replace(json.dumps(variables), ""), done.output
+        assert {name: (place / name).read_bytes() for name in files} == files
+        done = play(tmp_path, "model", facts=False, within=index, inventory=hosts, **variables)
+        assert (done.code, done.changed) == (0, 0), done.output

@@ -53,7 +53,6 @@ CHOICES = {
     "host_check_tcp": ["listen", "connect", "none"],
     "kthena_state": ["present", "checked", "resolved", "verified", "rolled_back", "absent"],
     "monitoring_collector": ["collector", "proxies", "logs"],
-    "model_source": ["", "tiny", "copy", "archive", "rsync"],
     "mooncake_method": ["auto", "wheel", "source"],
     "mooncake_dependencies_method": ["auto", "script", "packages"],
     "router_script_origin": ["sdist", "tree", "image"],

@@ -14,6 +14,7 @@ import re
 import stat
 
 from ..host.model_facts import read_config
+from ..model import listing
 from ..tools import foreign_file
 from ..tools.runner import ToolMissing, find_executable, run
 from . import cann
@@ -62,12 +63,17 @@ def libraries():
 
 def model(path):
     # type: (str) -> t.Dict[str, t.Any]
-    """``{path, exists, config, config_error, marks}``; ``marks`` are the names of the files that this collection leaves in models that it made."""
+    """``{path, exists, config, config_error, marks, source}``; ``marks`` are the names of the files that this collection leaves in models that it made.
+
+    ``source`` is where it fetched the model from, as long as all files have the sizes of its record; else empty.
+    """
     if not os.path.isdir(path):
-        return {"path": path, "exists": False, "config": {}, "config_error": "", "marks": []}
+        return {"path": path, "exists": False, "config": {}, "config_error": "", "marks": [], "source": ""}
     config, error = read_config(os.path.join(path, "config.json"))
     marks = sorted(name for name in os.listdir(path) if name.startswith(MARK))
-    return {"path": path, "exists": True, "config": config, "config_error": error, "marks": marks}
+    record = listing.read(path)
+    source = record["source"] if record and not listing.differences(path, record["files"]) else ""
+    return {"path": path, "exists": True, "config": config, "config_error": error, "marks": marks, "source": source}
 
 
 def file(path):

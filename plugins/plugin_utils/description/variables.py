@@ -91,6 +91,8 @@ RUN_VARIABLES = {
     "logs_file": "Archive that the playbook logs writes. Default: DEPLOYMENT-logs.tar.gz in the current folder.",
     "logs_mib": "Most MiB of all logs together that the playbook logs gathers. Default: 64.",
     "logs_minutes": "How many minutes the playbook logs goes back. Default: 30.",
+    "models": "Models that the playbook models brings to the hosts with engines, a list of path and source. Default: that of the deployment.",
+    "models_verify": "Whether the playbook models compares each byte of the models that are there. Default: false.",
     "monitoring": "What the playbook monitoring writes, where, and limits of alerts, see below.",
     "manifests_dir": "Kubernetes: folder for a file for each manifest and a kustomization.",
     "outside": "Host outside of the deployment, such as localhost, from which the playbook verify tries the planned ports.",
@@ -138,8 +140,9 @@ class Model:
     path: str = documented("Directory of the model on every host with an engine.")
     name: str = documented("Model name that clients send and the API reports. Default: the last part of the path.", "")
     source: str = documented(
-        "Where the role model gets the files from: copy, archive, rsync, or tiny for a small random model. Empty: they already exist.",
-        choice("", "copy", "archive", "rsync", "tiny"),
+        "Where the role model gets the files from: modelscope:OWNER/NAME@REVISION or huggingface:OWNER/NAME@REVISION, the https:// address of a folder, "
+        "copy, archive, rsync, or tiny for a small random model. Empty: they already exist.",
+        typed("model_source"),
     )
     moe: str = documented(
         "Whether the model has experts. With auto the planner assumes a mixture of experts and the host check reads config.json.",

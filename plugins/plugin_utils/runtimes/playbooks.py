@@ -20,6 +20,7 @@ IN_CLUSTER = {
     "compare": "run site with each of the topologies, and vllm bench serve in a pod after each",
     "drill": "run kubectl -n {namespace} delete pod NAME while clients send requests, then status and verify",
     "fabric": OWN_HOSTS,
+    "models": "copy the model to the nodes, or to the volume that inference_kubernetes names",
     "monitoring": "let Prometheus find the pods; inference_kubernetes.pod_monitor does that for its operator",
     "rollback": "run kubernetes_rollback",
     "tune": OWN_HOSTS,

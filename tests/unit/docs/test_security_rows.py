@@ -55,6 +55,16 @@ TESTS = {
         "integration/test_model.py::test_an_archive_brings_no_rights_and_replaces_no_file_of_root",
         "integration/test_model.py::test_an_archive_brings_no_devices_and_pipes",
     ],
+    "A hub of models, or who changes its answers": [
+        "integration/test_model_hubs.py::test_a_listing_that_leads_elsewhere_is_refused_before_a_file_is_fetched",
+        "integration/test_model_hubs.py::test_a_refusal_names_the_fix_and_no_token",
+        "unit/plugins/plugin_utils/test_model_rounds.py::test_the_digests_are_those_of_the_hub",
+    ],
+    "A host that hands a model on": [
+        "integration/test_model_passed_on.py::test_a_host_with_a_damaged_file_gives_it_to_nobody",
+        "unit/plugins/plugin_utils/test_model_rounds.py::test_a_host_with_something_else_is_named_and_gives_nothing",
+        "unit/plugins/plugin_utils/test_model_rounds.py::test_without_the_token_a_host_gets_nothing",
+    ],
     "The owner of a folder above a model": [
         "integration/test_model.py::test_who_owns_a_folder_above_leads_root_nowhere"
     ],

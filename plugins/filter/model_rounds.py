@@ -1,0 +1,40 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters _model_manifest and _model_round: what the hosts of a model get, and from whom."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts import model_rounds
+
+
+def model_manifest(record: t.Any, listed: t.Any, digest: str) -> list[dict[str, t.Any]]:
+    """Adapter: a refusal is an error of the filter."""
+    try:
+        return model_rounds.manifest(plain(listed), plain(record), str(digest))
+    except ValueError as error:
+        raise AnsibleFilterError(
+            f"{error}. Nothing is passed on. Fix: look at that host, remove the model there, and run again"
+        ) from error
+
+
+def model_round(hostvars: t.Any, hosts: t.Any, source: str, files: t.Any, **more: t.Any) -> dict[str, t.Any]:
+    """Adapter: the states that the hosts registered."""
+    states = {str(host): plain(hostvars[host]["__model_state"]) for host in hosts if "__model_state" in hostvars[host]}
+    done = model_rounds.next_round(
+        states, str(source), plain(files), **{name: int(value) for name, value in more.items()}
+    )
+    return {**done, "most": model_rounds.most_rounds(len(states), int(more.get("copies", 1)))}
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"_model_manifest": model_manifest, "_model_round": model_round}

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which host gets a model from which one: rounds of a tree, and the digests that all of them are compared with.
+
+What a host answers is foreign: its record counts only if it has the digest that was decided before.
+"""
+
+from __future__ import annotations
+
+import math
+import typing as t
+
+from ...module_utils.model import listing
+
+Record = dict[str, t.Any]
+SPARE_ROUNDS = 3  # for hosts that fail in a round
+
+
+def manifest(listed: Record, record: Record, digest: str = "") -> list[Record]:
+    """The files with SHA-256, ``[{name, size, sha256}]``: those of the hub's listing, where it has them, else of the first host that has the model.
+
+    ``listed`` is the result of model_listing, empty if nothing was fetched in this run; ``digest`` is what the administrator expects, or empty.
+    Raises ``ValueError`` if the host that fetched has something else than the hub lists, or than is expected.
+    """
+    files = record.get("files")
+    if listing.problems(files) or not all(each.get("sha256") for each in t.cast("list[Record]", files)):
+        raise ValueError("the host that has the model answered with a record that is none")
+    found = {each["name"]: each for each in t.cast("list[Record]", files)}
+    for each in listed.get("files") or []:
+        mine = found.get(each["name"], {})
+        if mine.get("size") != each["size"] or mine.get("sha256") != (each["sha256"] or mine.get("sha256")):
+            raise ValueError(f"the hub lists another {each['name']} than the host that fetched the model has")
+    if listed.get("files") and len(found) != len(listed["files"]):
+        raise ValueError("the host that fetched the model has other files than the hub lists")
+    whole = listing.digest(list(found.values()))
+    if digest and whole != digest:
+        raise ValueError(f"the model has the digest {whole}, and model_digest is {digest}")
+    return [{name: each[name] for name in ("name", "size", "sha256")} for each in found.values()]
+
+
+def next_round(states: dict[str, Record], source: str, files: list[Record], copies: int = 1, number: int = 0) -> Record:
+    """``{pairs: {host: host it copies from}, sources, lacking, problems}``. ``states``: results of model_delivery_info by host, in order.
+
+    Each source serves ``copies`` hosts at the same time. ``number`` counts rounds: a host that failed gets another source in the next one.
+    """
+    digest = listing.digest(files)
+    have, lacking, problems = [], [], []
+    for host, state in states.items():
+        record = state.get("record") or {}
+        if record.get("digest") == digest and record.get("source") == source and not state.get("differences"):
+            have.append(host)
+        elif record or state.get("exists"):
+            problems.append(f"{host}: {difference(state, source)}")
+        else:
+            lacking.append(host)
+    offers = [host for _copy in range(copies) for host in have]
+    shift = number % len(offers) if offers else 0
+    offers = offers[shift:] + offers[:shift]
+    pairs = dict(zip(lacking, offers, strict=False))
+    sources = [host for host in have if host in pairs.values()]
+    return {"pairs": pairs, "sources": sources, "lacking": lacking, "problems": problems}
+
+
+def difference(state: Record, source: str) -> str:
+    """What is wrong with a model that is at the path; empty if it may be used, or if there is none."""
+    record, found = state.get("record") or {}, [str(text) for text in state.get("differences") or []]
+    if not record:
+        return "something is at the path that this collection did not bring" if state.get("exists") else ""
+    if record.get("source") != source:
+        return f"the model at the path is {record.get('source')}"
+    if found:
+        more = f", and {len(found) - 5} more" if len(found) > 5 else ""
+        return "; ".join(found[:5]) + more
+    return ""
+
+
+def most_rounds(hosts: int, copies: int = 1) -> int:
+    """Rounds that a tree of this many hosts needs, and spare ones."""
+    return math.ceil(math.log(max(hosts, 1), copies + 1)) + SPARE_ROUNDS

@@ -1,0 +1,146 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rounds in which hosts hand a model on: who gets it from whom, which digests count, and how long a tree of hosts takes."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import itertools
+import math
+import os
+import threading
+import time
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.install.bundle_server import Server
+from ansible_collections.ascend.inference.plugins.module_utils.model import delivery, listing
+from ansible_collections.ascend.inference.plugins.module_utils.model.web import Peer
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.model_rounds import (
+    manifest,
+    most_rounds,
+    next_round,
+)
+
+SOURCE = "modelscope:o/m@v1"
+FILES = [
+    {"name": "config.json", "size": 2, "sha256": "a" * 64},
+    {"name": "w.safetensors", "size": 9, "sha256": "b" * 64},
+]
+RECORD = {"source": SOURCE, "revision": "v1", "files": FILES, "digest": listing.digest(FILES)}
+HAS, LACKS = {"exists": True, "record": RECORD, "differences": []}, {"exists": False, "record": {}, "differences": []}
+
+
+def test_each_round_doubles_the_hosts_that_have_the_model():
+    states, rounds = {f"h{number:02}": LACKS for number in range(40)}, 0
+    states["h00"] = HAS
+    while True:
+        found = next_round(states, SOURCE, FILES, number=rounds)
+        if not found["lacking"]:
+            break
+        rounds += 1
+        assert len(set(found["pairs"].values())) == len(found["pairs"])
+        states.update({host: HAS for host in found["pairs"]})
+    assert rounds == math.ceil(math.log2(40)) == most_rounds(40) - 3
+
+
+def test_copies_bound_what_one_host_serves():
+    states = {"a": HAS, **{name: LACKS for name in "bcdef"}}
+    found = next_round(states, SOURCE, FILES, copies=3)
+    assert found["pairs"] == {"b": "a", "c": "a", "d": "a"} and found["sources"] == ["a"]
+
+
+def test_a_host_that_failed_gets_another_source_in_the_next_round():
+    states = {"a": HAS, "b": HAS, "c": LACKS}
+    assert {next_round(states, SOURCE, FILES, number=number)["pairs"]["c"] for number in (0, 1)} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    "state, text",
+    [
+        ({**HAS, "differences": ["w.safetensors has 1 bytes, expected 9"]}, "w.safetensors has 1 bytes"),
+        ({**HAS, "record": {**RECORD, "source": "modelscope:o/m@v2"}}, "is modelscope:o/m@v2"),
+        ({**LACKS, "exists": True}, "did not bring"),
+    ],
+)
+def test_a_host_with_something_else_is_named_and_gives_nothing(state, text):
+    found = next_round({"a": HAS, "b": state, "c": LACKS}, SOURCE, FILES)
+    assert [each for each in found["problems"] if each.startswith("b: ") and text in each]
+    assert "b" not in found["sources"] and "b" not in found["pairs"]
+
+
+def test_the_digests_are_those_of_the_hub():
+    listed = {"files": [{"name": "config.json", "size": 2, "sha256": "", "git": ""}, {**FILES[1], "git": ""}]}
+    assert manifest(listed, RECORD) == FILES
+    with pytest.raises(ValueError, match=r"another w\.safetensors"):
+        manifest({"files": [listed["files"][0], {**FILES[1], "sha256": "c" * 64}]}, RECORD)
+    with pytest.raises(ValueError, match="other files"):
+        manifest({"files": listed["files"][:1]}, RECORD)
+    with pytest.raises(ValueError, match="model_digest"):
+        manifest({}, RECORD, "d" * 64)
+    with pytest.raises(ValueError, match="a record that is none"):
+        manifest({}, {**RECORD, "files": [{"name": "../config.json", "size": 1, "sha256": "a" * 64}]})
+
+
+class Host:
+    """A folder with the model, a server, and a network card of ``rate`` bytes a second."""
+
+    def __init__(self, folder):
+        self.path = str(folder / "m")
+        folder.mkdir()
+
+    def state(self):
+        record = listing.read(self.path)
+        return {"exists": os.path.exists(self.path), "record": record, "differences": []}
+
+    def serve(self):
+        self.server = Server(("127.0.0.1", 0), self.path, token="t0ken")
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def take(self, address, files, rate):
+        delivery.Delivery(self.path, files).bring(Peer(address, "t0ken", rate=rate), SOURCE, "v1")
+
+
+@pytest.mark.long  # 20 s of waiting, in which nearly nothing is computed
+def test_a_tree_of_hosts_takes_as_long_as_its_rounds(tmp_path):
+    """The goal: at most 1.5 times the fetch and as many copies as there are rounds."""
+    size, rate, count = 2_000_000, 400_000, 8
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    (origin / "config.json").write_text("{}")
+    (origin / "w.safetensors").write_bytes(os.urandom(size))
+    files = [
+        {"name": name, "size": (origin / name).stat().st_size, "sha256": listing.sha256_of(str(origin / name))[0]}
+        for name in ("config.json", "w.safetensors")
+    ]
+    hosts = {f"h{number}": Host(tmp_path / f"h{number}") for number in range(count)}
+    begin, web = time.monotonic(), Server(("127.0.0.1", 0), str(origin), token="t0ken")
+    threading.Thread(target=web.serve_forever, args=(0.01,), daemon=True).start()
+    hosts["h0"].take(f"http://127.0.0.1:{web.server_port}", files, rate)
+    for number in itertools.count():
+        found = next_round({name: host.state() for name, host in hosts.items()}, SOURCE, files, number=number)
+        if not found["lacking"]:
+            break
+        addresses = {name: hosts[name].serve() for name in found["sources"]}
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            for taker, giver in found["pairs"].items():
+                pool.submit(hosts[taker].take, addresses[giver], files, rate)
+        for name in found["sources"]:
+            hosts[name].server.shutdown()
+    elapsed, least = time.monotonic() - begin, size / rate * (1 + math.ceil(math.log2(count)))
+    assert number == math.ceil(math.log2(count))
+    assert least * 0.9 <= elapsed <= 1.5 * least
+
+
+def test_without_the_token_a_host_gets_nothing(tmp_path):
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m/config.json").write_text("{}")
+    host = Host(tmp_path / "h")
+    host.path = str(tmp_path / "m")
+    address = host.serve()
+    for token in ("", "t0ke", "t0kenn"):
+        with pytest.raises(OSError, match="401"):
+            Peer(address, token).fetch({"name": "config.json", "size": 2, "sha256": ""}, str(tmp_path / "h"))
+    Peer(address, "t0ken").fetch({"name": "config.json", "size": 2, "sha256": ""}, str(tmp_path / "h"))
+    host.server.shutdown()
