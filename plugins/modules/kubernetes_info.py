@@ -27,6 +27,10 @@ options:
     description:
       - Also return what the logs of the pods of this revision have since this time of this machine, RV(ascend.inference.service_log#module:time).
     type: float
+  brief:
+    description: Return only RV(resolved_plan), RV(pods) and, with O(logs_since), RV(logs). It takes few requests.
+    type: bool
+    default: false
   support:
     description: Return only RV(support), the logs of all pods of the deployment for a support case, as M(ascend.inference.support_logs) does.
     type: dict
@@ -184,7 +188,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ..module_utils.kubernetes.arguments import CONNECTION, run
 from ..module_utils.kubernetes.errors import KubernetesProblem
-from ..module_utils.kubernetes.info import info
+from ..module_utils.kubernetes.info import brief, info
 from ..module_utils.kubernetes.logs import support
 
 SUPPORT = {
@@ -198,6 +202,7 @@ ARGUMENTS = dict(
     query_services={"type": "bool", "default": False},
     logs_since={"type": "float"},
     support={"type": "dict", "options": SUPPORT},
+    brief={"type": "bool", "default": False},
 )
 
 
@@ -205,7 +210,10 @@ def found(cluster, params):
     """The module's result."""
     if params["support"] is not None:
         return {"support": support(cluster, params["plan"], **params["support"])}
-    result = info(cluster, params["plan"], params["query_services"], params["logs_since"])
+    if params["brief"]:
+        result = brief(cluster, params["plan"], params["logs_since"])
+    else:
+        result = info(cluster, params["plan"], params["query_services"], params["logs_since"])
     if params["require_pods"] and not result["pods"] and not cluster.check:
         raise KubernetesProblem(
             "Namespace {} has no pods of {}. Deploy it first: the playbook deploy or site.".format(

@@ -15,6 +15,7 @@ import copy
 import json
 import os
 import subprocess
+import tarfile
 
 import pytest
 import yaml
@@ -166,7 +167,8 @@ def test_the_whole_cycle(cluster):
     assert "older revision" in output or "pods are ready" in output
     assert of_role(cluster.pods(), "prefill") == of_role(second, "prefill"), "a change of decode touched prefill"
 
-    output = cluster.play("kubernetes_rollback", change=broken_decode)
+    output = cluster.play("kubernetes_rollback", change=broken_decode, kthena_stuck_timeout=20)
+    assert "and Kthena does not replace it by itself" in " ".join(output.split())
     assert cluster.images() == image
     assert of_role(cluster.pods(), "prefill") == of_role(second, "prefill"), "the rollback touched prefill"
     assert "VERIFIED" in output
@@ -198,6 +200,16 @@ def test_each_playbook_alone(cluster):
     output = cluster.play("status", inference_status_fail=False)
     assert "3 of 3 services run" in output, output
     assert "decode-0" in output
+    archive, before = cluster.directory / "case.tar.gz", cluster.pods()
+    output = cluster.play("logs", inference_logs_file=str(archive))
+    assert " of 1 host, " in output
+    with tarfile.open(archive) as found:
+        assert any(name.endswith("/cluster/deepseek-pd-0-decode-0-0-decode.log") for name in found.getnames())
+    assert "role decode has one instance" in cluster.play("restart", good=False)
+    assert cluster.pods() == before
+    cluster.play("restart", inference_allow_pause=True)
+    assert not set(before.values()) & set(cluster.pods().values())
+    assert changed(cluster.play("deploy")) == 0
     cluster.play("kubernetes_remove")
     assert cluster.pods() == {}
     assert cluster.names(WORKLOAD) == []
@@ -414,4 +426,6 @@ def test_manifests_of_a_folder_serve_without_ansible(cluster):
         cluster.apply(yaml.safe_load((folder / name).read_text()), "argocd")
     cluster.wait(lambda: cluster.ask("ds_r1") == 200)
     assert "VERIFIED: ds_r1" in cluster.play("verify", secret=False)
-    assert changed(cluster.play("deploy", secret=False)) == 0
+    cluster.play("check", secret=False)
+    for playbook in ("deploy", "site"):
+        assert changed(cluster.play(playbook, secret=False)) == 0

@@ -39,7 +39,7 @@ def volcano_version(crd):
     """The newest version of Volcano whose fields a PodGroup CRD has; empty if it is older, or if the CRD does not describe its fields."""
     found = _at(crd["spec"]["versions"][0], "schema", "openAPIV3Schema", "properties", "spec", "properties")
     versions = (("subGroupPolicy", "v1.14.0"), ("networkTopology", "v1.11.0"))
-    return next((version for field, version in versions if field in found), "")
+    return next((f"{version} or later" for field, version in versions if field in found), "")
 
 
 def held(pods, own, resource):

@@ -81,18 +81,25 @@ class Changes:
     """Objects that were created, changed and removed."""
 
     def __init__(self):
-        self.created, self.updated, self.removed, self.differences = [], [], [], []
+        self.created, self.updated, self.removed, self.differences, self.shown = [], [], [], [], set()
 
-    def add(self, before, after):
-        """Take note of an object before and after; None where there is none. Returns whether they differ."""
+    def add(self, before, after, instead=None):
+        """Take note of an object before and after; None where there is none. Returns whether they differ.
+
+        A new object is shown as the change of ``instead``, which it replaces under another name; its removal then is not shown again.
+        """
         place, old, new = address(after or before), content(before), content(after)
         if old == new:
             return False
         kept = self.created if before is None else self.removed if after is None else self.updated
         kept.append(place)
-        if not place.startswith("Secret/"):
+        head = place
+        if old is None and instead:
+            head, old = address(instead), content(instead)
+            self.shown.add(head)
+        if not place.startswith("Secret/") and not (after is None and place in self.shown):
             self.differences.append(
-                {"before_header": place, "after_header": place, "before": _text(old), "after": _text(new)}
+                {"before_header": head, "after_header": place, "before": _text(old), "after": _text(new)}
             )
         return True
 

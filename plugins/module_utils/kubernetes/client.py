@@ -27,7 +27,8 @@ except ImportError:
     LIBRARY_ERROR = traceback.format_exc()
     DynamicClient, ApiException, HTTPError = object, None, None
 
-TIMEOUT = (10, 60)  # seconds to connect, and between two parts of an answer
+TIMEOUT = (5, 60)  # seconds to connect, and between two parts of an answer
+FIRST = (5, 10)  # the same of a server that has not answered yet
 APPLY = "application/apply-patch+yaml"  # JSON is YAML
 
 
@@ -40,6 +41,8 @@ class _Requests(DynamicClient):
 
 class Client:
     """A server, as a kubeconfig or the service account of the pod that this runs in describes it."""
+
+    has_answered = False
 
     def __init__(self, kubeconfig=None, context=None):
         self.place = "context {} of {}".format(
@@ -56,8 +59,8 @@ class Client:
     @staticmethod
     def _configured(kubeconfig, context):
         found = Configuration()
-        # Cluster waits as long as a busy server asks for; the library would do so too, for hours.
-        found.retries = Retry(3, respect_retry_after_header=False)
+        # Cluster asks again, and waits as long as a busy server asks for; the library would multiply its attempts.
+        found.retries = Retry(0, respect_retry_after_header=False)
         try:
             config.load_kube_config(kubeconfig or None, context or None, client_configuration=found)
         except config.ConfigException:
@@ -87,10 +90,12 @@ class Client:
                 query_params=sorted((query or {}).items()),
                 content_type=form,
                 serialize=False,
-                _request_timeout=TIMEOUT,
+                _request_timeout=TIMEOUT if self.has_answered else FIRST,
             )
+            self.has_answered = True
             return answer.data.decode("utf-8", "replace")
         except ApiException as error:
+            self.has_answered = True
             raise self._refusal(error) from error
         except (HTTPError, OSError) as error:
             raise Unreachable(self._unreachable(error)) from error

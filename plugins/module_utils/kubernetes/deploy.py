@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 
 from ..diagnosis.diagnose import causes_in, explanation
-from .changes import Changes, earlier
+from .changes import Changes, content, earlier
 from .cluster import FIELD_MANAGER, LOG_LINES
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
 from .leftover import LEFT, leftovers
-from .manifests import objects, pods, record_name
+from .manifests import objects, pods, record_name, written
 from .names import COMPONENT, SERVING_GROUP, address, digest_of, label, own_labels
 from .ownership import is_managed, stale
 from .preflight import problems, report
@@ -53,7 +53,7 @@ class Deployment:
         self.cluster, self.plan, self.options, self.secrets = cluster, plan, options, secrets
         self.changes, self.warnings, self.progress = Changes(), [], []
         self.state, self.engines, self.left = None, [], {}
-        self.written = []  # the objects to apply
+        self.written, self.tried = [], {}  # the objects to apply, and what they would be
         self.is_resumed = cluster.has_answered = options["resume"] is not None
         self.since = {key: cluster.now() - seconds for key, seconds in (options["resume"] or {}).items()}
 
@@ -190,7 +190,8 @@ class Deployment:
     def _tried(self, manifest, call):
         place = address(manifest)
         try:
-            return self._without_room(manifest, call(manifest, True))
+            self.tried[place] = call(manifest, True)
+            return self._without_room(manifest, self.tried[place])
         except Unreachable as error:
             raise KubernetesProblem(f"{place} could not be dry-run, and nothing was applied. {error}") from error
         except Refused as error:
@@ -258,10 +259,18 @@ class Deployment:
 
     def _apply(self, manifest):
         place = address(manifest)
-        after = self._put(manifest)
-        before = self.state.live.get(place)
+        before, tried = self.state.live.get(place), self.tried.get(place)
+        is_known = self.cluster.check or content(tried) == content(before)
+        after = tried if tried and is_known else self._put(manifest)  # nothing is written that would change nothing
         self.state.live[place] = after
-        return self.changes.add(before, after)
+        return self.changes.add(before, after, self._replaced_by(manifest))
+
+    def _replaced_by(self, manifest):
+        """The newest ConfigMap of the same part that is not planned any more: its name tells its content."""
+        planned, part = set(written(self.plan)), label(manifest, COMPONENT)
+        found = [thing for thing in self.state.live.values() if thing["kind"] == manifest["kind"] == "ConfigMap"]
+        found = [thing for thing in found if label(thing, COMPONENT) == part and address(thing) not in planned]
+        return max(found, key=lambda thing: str(thing["metadata"].get("creationTimestamp")), default=None)
 
     def _apply_all(self):
         """All objects. If one of them fails, those before it get back what they had."""

@@ -17,6 +17,14 @@ from .status import status
 from .workloads import role_of, scaled
 
 
+def brief(cluster, plan, logs_since=None):
+    """The resolved plan and the pods only, with their logs since a time if they are asked for."""
+    name, plan = plan["kubernetes"]["router"]["service"], scaled(plan, engines_of(cluster, plan))
+    pods, service = pods_of(cluster, plan), cluster.get("Service", name) if name else None
+    found = {"resolved_plan": resolved(plan, pods, service), "pods": [_pod(item) for item in pods]}
+    return dict(found, **({"logs": logs(cluster, plan, logs_since)} if logs_since is not None else {}))
+
+
 def info(cluster, plan, with_status=False, logs_since=None):
     """The module's result: the resolved plan, the objects, the pods, and what is missing.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
 NETWORKING = "networking.serving.volcano.sh/v1alpha1"
 REVIEW = "SelfSubjectAccessReview"
+RULES = "SelfSubjectRulesReview"
 SCHEDULING = "scheduling.volcano.sh/v1beta1"
 CRDS = "apiextensions.k8s.io/v1"
 # kind: (apiVersion, plural, whether objects belong to a namespace)
@@ -30,6 +31,7 @@ KINDS = {
     "ResourceQuota": ("v1", "resourcequotas", True),
     "Namespace": ("v1", "namespaces", False),
     "Node": ("v1", "nodes", False),
+    RULES: ("authorization.k8s.io/v1", "selfsubjectrulesreviews", False),
     REVIEW: ("authorization.k8s.io/v1", "selfsubjectaccessreviews", False),
     "CustomResourceDefinition": (CRDS, "customresourcedefinitions", False),
 }

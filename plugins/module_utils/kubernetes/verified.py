@@ -237,5 +237,7 @@ def write(cluster, plan, adopt=False):
             "Choose another inference_deployment, or set kthena_adopt to take it over."
         )
     data = record_verified(kept, plan)
+    if kept and not is_foreign and data == (kept.get("data") or {}):
+        return False
     cluster.apply(record(plan, data), force=is_foreign or None)
     return not kept or data != (kept.get("data") or {})

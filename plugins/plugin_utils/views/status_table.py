@@ -294,7 +294,7 @@ def cluster_text(hosts: t.Mapping[str, Report]) -> str:
     facts = hosts.get(CLUSTER, {})
     if "nodes" not in facts:
         return ""
-    known = [("Kthena", facts["kthena_version"]), ("Volcano", facts["volcano_version"])]
+    known = [("Kthena", facts["kthena_version"]), ("PodGroup CRD of Volcano", facts["volcano_version"])]
     parts = [f"{name} {version}" for name, version in known if version]
     if facts["nodes"]:
         offered = sum(int(quantity(amount)) for amount in facts["nodes"].values())

@@ -44,7 +44,10 @@ PLAIN = {
     "apps/v1": [("deployments", "Deployment", True)],
     "policy/v1": [("poddisruptionbudgets", "PodDisruptionBudget", True)],
     "networking.k8s.io/v1": [("networkpolicies", "NetworkPolicy", True)],
-    "authorization.k8s.io/v1": [("selfsubjectaccessreviews", REVIEW, False)],
+    "authorization.k8s.io/v1": [
+        ("selfsubjectaccessreviews", REVIEW, False),
+        ("selfsubjectrulesreviews", "SelfSubjectRulesReview", False),
+    ],
     "apiextensions.k8s.io/v1": [("customresourcedefinitions", "CustomResourceDefinition", False)],
 }
 OWN_CRDS = (
@@ -180,7 +183,7 @@ class Api:
         """Refused if the user's Role does not allow it; everybody may ask what is allowed."""
         group = version.split("/")[0] if "/" in version else ""
         self.seen.add((verb, group, plural, bool(namespace)))
-        if plural == "selfsubjectaccessreviews" or self.allows(verb, group, plural, namespace):
+        if plural.startswith("selfsubject") or self.allows(verb, group, plural, namespace):
             return
         scope = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
         text = f'{plural} is forbidden: User "limited" cannot {verb} resource "{plural}" in API group "{group}" {scope}'
@@ -408,6 +411,12 @@ class Handler(BaseHTTPRequestHandler):
             asked = body["spec"]["resourceAttributes"]
             holds = self.api.allows(*(asked.get(key, "") for key in ("verb", "group", "resource", "namespace")))
             return self.answer(201, dict(body, status={"allowed": holds}))
+        if kind == "SelfSubjectRulesReview":
+            everything = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
+            rules = everything if self.api.rights is None else self.api.rights
+            return self.answer(
+                201, dict(body, status={"resourceRules": rules, "nonResourceRules": [], "incomplete": False})
+            )
         if kind == "Pod":
             fake_pods.decoded(body, query.get("fieldValidation") == ["Strict"])
         given = copy.deepcopy(body)

@@ -62,7 +62,7 @@ PREFILL = {
                 {"name": "config", "mountPath": "/workspace/shell.sh", "subPath": "prefill-shell.sh"},
                 {"name": "config", "mountPath": "/workspace/stalled.py", "subPath": "prefill-stalled.py"},
             ],
-            "ports": [{"containerPort": 7200, "name": "server"}],
+            "ports": [{"containerPort": 7200, "name": "server", "protocol": "TCP"}],
             "startupProbe": {**PROBE, "failureThreshold": 180},
             "readinessProbe": {**PROBE, "failureThreshold": 3},
             "livenessProbe": {

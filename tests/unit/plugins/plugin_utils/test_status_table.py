@@ -84,7 +84,7 @@ def test_the_cluster_has_a_line_of_its_own():
     ]
     facts.update(nodes={}, kthena_version="", volcano_version="v1.14.0", hidden=["crds", "nodes"])
     lines = status_table(status_report("x", {"cluster": result(row(), **facts, devices_held=None)}))
-    assert lines[4] == "Cluster: Volcano v1.14.0; no permission to read: crds, nodes"
+    assert lines[4] == "Cluster: PodGroup CRD of Volcano v1.14.0; no permission to read: crds, nodes"
 
 
 def test_a_drained_router_is_shown_so_on_whichever_host():
