@@ -356,7 +356,7 @@ class Engine(Server):
         request_id = params.get("transfer_id") or params["remote_request_id"]
         status, text = call(address, "/kv/" + request_id)
         if "failed_pull_flag" in self.faults:
-            self.log("Mooncake transfer failed, ret: -1")
+            self.log("Mooncake transfer failed, ret: -1", "ERROR")
         if status != 200 or self.has("fails_pull", rank):
             return None
         if "no_transfer_line" not in self.faults:

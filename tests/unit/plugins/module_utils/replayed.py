@@ -52,8 +52,8 @@ class Clock:
     def sleep(self, seconds):
         self.now += seconds
 
-    def strftime(self, _form):
-        return "INFO 01-01 00:00:00 [simulator] "
+    def strftime(self, form):
+        return form.split(" ")[0] + " 01-01 00:00:00 [simulator] "
 
 
 class Network:
