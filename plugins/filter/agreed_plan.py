@@ -14,7 +14,7 @@ from ansible.utils.display import Display
 from ansible.utils.unsafe_proxy import wrap_var
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.plan.agreed import DIFFER, agreed, part_for, text_of_most
+from ..plugin_utils.plan.agreed import agreed, part_for, text_of_most
 
 
 def agreed_plan(hostvars: t.Any, hosts: t.Iterable[str], fact: str) -> t.Any:
@@ -29,10 +29,7 @@ def agreed_part(own: t.Any, stored: t.Any, host: t.Any) -> t.Any:
 
 def agreed_text(texts: t.Iterable[t.Any]) -> t.Any:
     """Adapter: the texts of plan.json of several hosts on the left."""
-    text, differ = text_of_most([str(text or "") for text in texts])
-    if differ:
-        Display().warning(DIFFER)
-    return wrap_var(text)
+    return wrap_var(text_of_most([str(text or "") for text in texts], Display().warning))
 
 
 class FilterModule:

@@ -91,10 +91,10 @@ def part_for(own: Stored, stored: Stored, host: str) -> Stored:
     return {} if damage(own) else own
 
 
-def text_of_most(texts: t.Sequence[str]) -> tuple[str, bool]:
-    """The text of plan.json, of those of several hosts, whose plan more than half of them have, and whether they differ so that none has one.
+def text_of_most(texts: t.Sequence[str], warn: t.Callable[[str], object]) -> str:
+    """The text of plan.json, of those of several hosts, whose plan more than half of them have; "" without one. ``warn`` is told if they differ so.
 
-    "" without one: of two hosts with different plans neither decides for the other, and what is not known restarts nothing behind a router.
+    Empty then: of two hosts with different plans neither decides for the other, and what is not known restarts nothing behind a router.
     """
     stored: dict[str, Stored] = {}
     for number, text in enumerate(texts):
@@ -105,5 +105,6 @@ def text_of_most(texts: t.Sequence[str]) -> tuple[str, bool]:
         if isinstance(found, dict):
             stored[str(number)] = found
     chosen = agreed(stored)
-    differ = not chosen["host"] and any(plan and not damage(plan) for plan in stored.values())
-    return (texts[int(chosen["host"])] if chosen["host"] else ""), differ
+    if not chosen["host"] and any(plan and not damage(plan) for plan in stored.values()):
+        warn(DIFFER)
+    return texts[int(chosen["host"])] if chosen["host"] else ""
