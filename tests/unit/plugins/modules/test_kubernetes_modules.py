@@ -763,9 +763,8 @@ def test_a_failed_apply_keeps_what_others_took_meanwhile(module):
             raise Refused(500, "InternalError", "later")
 
     server.fail = fail
-    done = module(
-        server, "deploy", plan(kubernetes__router__service_type="LoadBalancer", pools__decode__args={"max-num-seqs": 7})
-    )
+    router = {"service_type": "LoadBalancer", "replicas": 3}
+    done = module(server, "deploy", plan(kubernetes__router=router, pools__decode__args={"max-num-seqs": 7}))
     assert "Service/demo-router could not be restored: Apply failed with 1 conflict" in done["msg"]
     assert server.store.get("services", "serving", "demo-router")["spec"]["type"] == "NodePort"
     assert server.names("configmaps") == CONFIG_MAPS
@@ -2479,7 +2478,7 @@ def test_an_apply_that_fails_takes_nothing_back_from_another_run(module, is_firs
     """It would remove, or set back, what that run has applied and waits for."""
     server, second = Server(), other_image()
     if not is_first:
-        module(server, "deploy", plan(pools__decode__args={"max-num-seqs": 7}))
+        module(server, "deploy", plan(pools__decode__args={"max-num-seqs": 7}, kubernetes__router={"replicas": 3}))
 
     def fail(method, path, dry):
         if method == "patch" and path.endswith("deployments/demo-router") and not dry:
