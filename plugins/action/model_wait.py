@@ -8,9 +8,10 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
+
+from ..plugin_utils.hosts.asked import Asked
 
 Record = dict[str, t.Any]
 INFO = "ascend.inference.model_delivery_info"
@@ -23,7 +24,7 @@ ARGUMENTS = {
 LEAST, MOST = 1.0, 30.0  # seconds between two looks
 
 
-class ActionModule(ActionBase):
+class ActionModule(Asked):
     """Adapter: asks the host now and then. Other hosts go on meanwhile, also those that no fork of the controller waits for."""
 
     def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> Record:
