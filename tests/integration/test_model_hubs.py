@@ -21,6 +21,7 @@ from ansible_collections.ascend.inference.tests.integration._playbook import TRE
 FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
 HUBS = ["huggingface", "modelscope", "web"]
 LONG = pytest.mark.long
+ELSEWHERE = ["/etc/cron.d/m", "a/../../m", "config.json", ".ascend-inference-model.json", "config.json/x"]
 RUN = "import sys, runpy; sys.path[:0] = [{tree!r}, {ansible!r}]; runpy.run_module({name!r}, run_name='__main__')"
 
 
@@ -124,9 +125,7 @@ def test_a_refusal_names_the_fix_and_no_token(tmp_path, kind, status):
 
 
 @pytest.mark.parametrize("kind", HUBS[:2])
-@pytest.mark.parametrize(
-    "name", ["../m.py", "/etc/cron.d/m", "a/../../m", "config.json", ".ascend-inference-model.json", "config.json/x"]
-)
+@pytest.mark.parametrize("name", ["../m.py", *(pytest.param(name, marks=LONG) for name in ELSEWHERE)])
 def test_a_listing_that_leads_elsewhere_is_refused_before_a_file_is_fetched(tmp_path, kind, name):
     with Hub(tiny_model(), extra=[{"name": name}]) as hub:
         listed, done = deliver(tmp_path, hub, kind)
