@@ -204,7 +204,8 @@ def _cann(
 
 def not_held(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
     """What the hosts need besides, and a bundle does not hold: packages of distributions that are not named, the model, drivers."""
-    named = [(hosts.get(host["name"], {}).get("platform") or {}).get("distribution") for host in plan["hosts"]]
+    given = [hosts.get(host["name"], {}).get("platform") for host in plan["hosts"]]
+    named = [each.get("distribution") if isinstance(each, t.Mapping) else None for each in given]
     found = [] if all(named) else packages(plan, hosts)
     if plan["model"].get("source") != "tiny":
         found.append(f"the model {plan['model']['path']}")

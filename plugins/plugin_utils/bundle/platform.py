@@ -86,8 +86,10 @@ def platform_of(given: t.Any, host: str, only_machine: bool = False) -> tuple[Pl
         return None, [Finding(host, "bundle_platform_unknown", problem, fix, "error", str(given or ""), why)]
 
     keys = ("machine", "python", "glibc")
-    if not isinstance(given, t.Mapping) or not given:
+    if not given:
         return finding(f"{VARIABLE} is not set")
+    if not isinstance(given, t.Mapping):
+        return finding(f"{VARIABLE} is no mapping")
     values = {key: str(given.get(key, "")) for key in keys}
     wrong = [key for key in given if key not in (*keys, "distribution")]
     if wrong:

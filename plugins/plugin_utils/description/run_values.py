@@ -29,6 +29,22 @@ NUMBERS = {  # unit and example
     "upgrade_watch": ("seconds", 60),
     "watchdog_per_hour": ("restarts", 2),
 }
+MAPPINGS = {  # example
+    "bundle_archive_checksums": "{protobuf-25.1.tar.gz: 'sha256:...'}",
+    "bundle_controller": "{machine: x86_64, python: '3.12', glibc: '2.35'}",
+    "bundle_platform": "{machine: aarch64, python: '3.11', glibc: '2.35'}",
+}
+TEXTS = {  # example
+    "bundle": "/srv/bundle",
+    "bundle_archives": "/srv/archives",
+    "bundle_base": "/srv/older-bundle",
+    "bundle_directory": "/var/cache/ascend-inference/bundle",
+    "bundle_keyring": "/srv/keys.gpg",
+    "bundle_minisign_key": "/srv/minisign.key",
+    "bundle_minisign_public_key": "/srv/minisign.pub",
+    "bundle_path": "/srv/bundle",
+    "bundle_url": "http://192.0.2.1/bundle",
+}
 FRACTIONS = ("upgrade_watch",)
 WRITTEN = frozenset(
     ["true", "false", "yes", "no", "on", "off", "1", "0"]
@@ -50,6 +66,19 @@ def wrong_values(variables: t.Mapping[str, t.Any]) -> list[str]:
             found.append(
                 f"{path}: {_shown(variables[path])} is no number of {unit}. Nothing was changed. "
                 f"Fix: write {unit} as a number without a unit, such as {path}: {example}."
+            )
+    for name, example in MAPPINGS.items():
+        path = f"inference_{name}"
+        if variables.get(path) and not isinstance(variables[path], t.Mapping):
+            found.append(
+                f"{path}: {_shown(variables[path])} is no mapping. Nothing was changed. Fix: write {path}: {example}, "
+                f"on the command line as JSON: -e '{{\"{path}\": {{...}}}}'."
+            )
+    for name, example in TEXTS.items():
+        path = f"inference_{name}"
+        if isinstance(variables.get(path), (t.Mapping, list, tuple)):
+            found.append(
+                f"{path}: {_shown(variables[path])} is no text. Nothing was changed. Fix: write {path}: {example}."
             )
     return found
 

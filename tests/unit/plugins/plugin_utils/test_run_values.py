@@ -11,7 +11,9 @@ import re
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.run_values import (
     BOOLEANS,
+    MAPPINGS,
     NUMBERS,
+    TEXTS,
     wrong_values,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import RUN_VARIABLES
@@ -57,3 +59,13 @@ def test_each_boolean_and_number_of_the_playbooks_is_judged():
     known = {name for name in booleans | numbers if name in RUN_VARIABLES}
     assert known <= {*BOOLEANS, *NUMBERS}
     assert {*BOOLEANS, *NUMBERS} == known
+
+
+@pytest.mark.parametrize("name", [*MAPPINGS, *TEXTS])
+def test_a_value_of_a_bundle_has_its_type(name):
+    path = f"inference_{name}"
+    wrong, right = ("aarch64", {"machine": "aarch64"}) if name in MAPPINGS else ({"a": 1}, "/srv/x")
+    (text,) = wrong_values({path: wrong})
+    assert text.startswith(f"{path}: ") and "Nothing was changed. Fix: write" in text
+    assert wrong_values({path: right}) == wrong_values({path: ""}) == wrong_values({}) == []
+    assert name in RUN_VARIABLES
