@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import typing as t
+from urllib.parse import urlsplit
 
 from ....module_utils.tools.how_many import how_many
 from ...description.findings import Finding, nearest
@@ -214,6 +215,24 @@ def port(case: Case) -> t.Iterator[Finding]:
     own = path(case, "port")
     if case.named("router") and own != "inference_router.flavour" and value != str(planned):
         yield Finding.at(own, value, f"--port differs from inference_router.port, which is {planned}")
+
+
+@RULES.rule(
+    "ROUTER-ADDRESS",
+    "Set inference_router.bind.",
+    "design of the planner: health checks, firewall and verification use the planned address",
+)
+def address(case: Case) -> t.Iterator[Finding]:
+    """The router's address is set as an option.
+
+    Health checks, the URL of clients and verification use the planned address, where nothing would listen.
+    """
+    value, own, router = (flags(case).get("host") or ("",))[0], path(case, "host"), case.named("router")
+    if own == "inference_router.flavour" or case.in_pods or not (router and router.health) or every_address(value):
+        return
+    planned = urlsplit(router.health.url).hostname or ""
+    if value.strip("[]").lower() != planned:
+        yield Finding.at(own, value, f"--host differs from the planned address, which is {planned}")
 
 
 @RULES.rule(

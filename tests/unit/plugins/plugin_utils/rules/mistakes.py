@@ -761,6 +761,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ROUTER-RECOMPUTE", "p2p", {f"{ROUTER}.flavour": "vllm_router"}, f"{D}.args.additional-config.{RECOMPUTE}"),
     W("ROUTER-RECOMPUTE", "p2p", {f"{ROUTER}.flavour": "none"}, f"{D}.args.additional-config.{RECOMPUTE}"),
     M("ROUTER-PORT", "p2p", {f"{ROUTER}.args.port": 9000}),
+    M("ROUTER-ADDRESS", "p2p", {f"{ROUTER}.args.host": "10.9.9.9"}),
     M("ROUTER-KEY", "p2p", {f"{ROUTER}.flavour": "epd", "inference_secrets.api_key": "x"}, also="ROUTER-POOLS"),
     W("ROUTER-OPEN", "p2p", {f"{ROUTER}.bind": "0.0.0.0"}, f"{ROUTER}.bind"),
     M(
@@ -1156,6 +1157,20 @@ MISTAKES: tuple[Mistake, ...] = (
     M("IMAGE-RELEASE", "docker", {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0-A3"}, also="IMAGE-DIGEST"),
     W("ENGINE-VERSION", "p2p", {"inference_engine_version": "0.22.1"}),
     # kubernetes
+    M(
+        "K8S-NPUS",
+        "kubernetes",
+        {"inference_kubernetes.limits": {"huawei.com/ascend-1980": "16"}},
+        "inference_kubernetes.limits.huawei.com/ascend-1980",
+    ),
+    M(
+        "K8S-NPUS",
+        "kubernetes",
+        {"inference_kubernetes.pods": {"decode": {"requests": {"huawei.com/Ascend310P": "4"}}}},
+        "inference_kubernetes.pods.decode.requests.huawei.com/Ascend310P",
+        "K8S-MANIFEST",
+    ),
+    M("K8S-MODEL-PATH", "kubernetes", {"inference_kubernetes.model_path": "/data/m"}),
     M("K8S-MANIFEST", "kubernetes", {"inference_kubernetes.serving": {"replcas": 2}}, "ModelServing/demo.spec.replcas"),
     M("K8S-ENGINE", "kubernetes", {"inference_engine": "vllm_cpu", "inference_hardware": "cpu"}, also=ENGINE_FOLLOWS),
     M("K8S-INSTANCES", "kubernetes", {f"{D}.instances": 0}, also=("K8S-MANIFEST", "PLACE-GROUP")),
