@@ -10,7 +10,7 @@ import types
 import typing as t
 
 from .findings import Finding, nearest
-from .meaning import key_meant, without_blank
+from .meaning import key_in, without_blank
 from .texts import as_extra_variable, controls_within, problem_of
 from .values import listed
 
@@ -112,8 +112,8 @@ class Reader:
         if not readable:
             first, text = next(iter(fields)), raw
             given, rest = without_blank(raw)
-            if key_meant(given) in fields:
-                first, text = key_meant(given), rest
+            if key_in(given, fields) in fields:
+                first, text = key_in(given, fields), rest
             example = (
                 f", such as {first}: {text}" if isinstance(raw, str) and (given or _required(fields[first])) else ""
             )
@@ -125,7 +125,7 @@ class Reader:
         for key in raw:
             if key not in fields:
                 given, rest = without_blank(key)
-                problem, meant = f"unknown key '{key}'", key_meant(given or key)
+                problem, meant = f"unknown key '{key}'", key_in(given or key, fields)
                 option = "Write it into args if it is an option of the program. " if "args" in fields else ""
                 hint = f"{nearest(key, fields, {key: meant}) or option}Known keys: {', '.join(sorted(fields))}."
                 if meant in fields and given:
@@ -177,7 +177,7 @@ class Reader:
     ) -> t.Mapping[str, t.Any]:
         """With ``other``, the mapping with unknown keys replaced by the most similar known key."""
         given, rest = without_blank(key)
-        alias = key_meant(given or key)
+        alias = key_in(given or key, fields)
         meant = alias if alias in fields else nearest(key, fields).partition("'")[2].rpartition("'")[0]
         return {**raw, meant: rest if given else raw[key]} if self.other and meant and meant not in raw else raw
 

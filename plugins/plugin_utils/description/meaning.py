@@ -44,6 +44,8 @@ KEYS = {
     "hostname": "address",
     "model": "path",
 }
+# Other names of keys that only some records have: of a service, where it listens or the group of its host; a pool has hosts of its own.
+PLACES = {"host": ("hosts", "bind", "group"), "address": ("bind",), "listen": ("bind",)}
 # Variables that others have, or that are keys here, without the prefix
 VARIABLES = {
     "port": "router.port",
@@ -83,6 +85,16 @@ def key_meant(key: str) -> str:
     """
     plain = key.strip().lower().replace("-", "_")
     return KEYS.get(plain) or KEYS.get(plain.removesuffix("_size")) or plain
+
+
+def key_in(key: str, fields: t.Container[str]) -> str:
+    """The key of a record that another name stands for; else the name as keys are written.
+
+    >>> key_in("host", ["bind", "port"]), key_in("tp", ["bind", "port"])
+    ('bind', 'tensor_parallel_size')
+    """
+    meant = key_meant(key)
+    return meant if meant in fields else next((name for name in PLACES.get(meant, ()) if name in fields), meant)
 
 
 def without_blank(text: t.Any) -> tuple[str, str]:

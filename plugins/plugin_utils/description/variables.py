@@ -591,6 +591,13 @@ def read_description(variables: t.Mapping[str, t.Any], other: bool = False) -> t
 def _of_variables(finding: Finding) -> Finding:
     """An unknown key of the whole description is an unknown variable: the similar ones are those of hosts and playbooks, too."""
     name = finding.path.rpartition(".")[2]
+    first, dot, _rest = finding.path.partition(".")[2].partition(".")
+    if dot and finding.problem == f"unknown key '{finding.path.partition('.')[2]}'":
+        fix = (
+            f"Write the keys below {PREFIX}{first} in the inventory, one inside the other. On the command line "
+            f"-e '{{\"{PREFIX}{first}\": {{...}}}}' replaces the whole variable."
+        )
+        return dataclasses.replace(finding, problem="a variable has no dots in its name", fix=fix)
     if finding.id != "VARIABLE-UNKNOWN" or finding.path != f"inference.{name}":
         return finding
     known = [field.name for field in dataclasses.fields(Description) if field.init]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import nearest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.groups import similar
-from ansible_collections.ascend.inference.plugins.plugin_utils.description.meaning import close, generation_of
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.meaning import close, generation_of, key_in
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import (
     HARDWARE,
     read_description,
@@ -77,3 +77,27 @@ def test_a_misspelt_variable_that_is_one_of_hosts_and_of_deployments_is_named_on
     _description, found = read_description({"inference_interfac": "eth0"})
     (fix,) = [item.fix for item in found if item.path == "inference_interfac"]
     assert fix.startswith("Did you mean inference_interface?")
+
+
+def test_a_key_of_a_place_is_the_one_that_its_record_has():
+    assert [
+        key_in("host", fields) for fields in (["bind", "group"], ["group"], ["host"], ["hosts", "group"], ["x"])
+    ] == [
+        "bind",
+        "group",
+        "host",
+        "hosts",
+        "host",
+    ]
+    for record, key in (("router", "bind"), ("mooncake_master", "group")):
+        _read, found = read_description({f"inference_{record}": {"host": "n1"}})
+        (fix,) = [finding.fix for finding in found if finding.path == f"inference_{record}.host"]
+        assert fix.startswith(f"Did you mean '{key}'? ")
+
+
+def test_a_variable_with_dots_says_where_its_keys_are_written():
+    _read, found = read_description({"inference_pools.decode.tensor_parallel_size": "4"})
+    (own,) = [finding for finding in found if finding.id == "VARIABLE-UNKNOWN"]
+    assert own.path == "inference_pools.decode.tensor_parallel_size"
+    assert own.problem == "a variable has no dots in its name"
+    assert '{"inference_pools": {...}}' in own.fix
