@@ -69,11 +69,11 @@ def checked(output: str, keys: t.Mapping[str, t.Any]) -> str:
         )
     kept = {key: item for key, item in answer.items() if key in keys or key in OF_EACH}
     wrong = [
-        f"{key} is not {CALLED[OF_EACH[key]]}"
-        for key in OF_EACH
-        if not isinstance(kept.get(key, OF_EACH[key]()), OF_EACH[key])
+        text
+        for key, item in kept.items()
+        if not isinstance(item, OF_EACH.get(key, ()))  # port_probe documents another ``failed``
+        for text in (deviations(key, item, keys[key]) if key in keys else [f"{key} is not {CALLED[OF_EACH[key]]}"])
     ]
-    wrong += [text for key, item in kept.items() if key in keys for text in deviations(key, item, keys[key])]
     if wrong:
         return refusal("; ".join(wrong[:3]))
     return json.dumps({key: shown(item) if key in PRINTED else item for key, item in kept.items()})

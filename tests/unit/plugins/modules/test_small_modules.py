@@ -214,7 +214,7 @@ def test_each_option_of_host_info_reaches_its_fact(run_module, monkeypatch):
     def gather_host(models, every_byte, disks, reference, user, group):
         given = {"models": models, "every_byte": every_byte, "disks": disks, "reference": reference}
         asked.update(given, user=user, group=group)
-        return {"warnings": ["slow\x1b disk"], "found": 1}
+        return {"warnings": ["slow\x1b disk"], "processors": 1}
 
     monkeypatch.setattr(host_info, "gather_host", gather_host)
     options = {"models": ["/m"], "every_byte": True, "reference": 7.5, "user": "u", "disks": ["/d"]}
@@ -222,7 +222,7 @@ def test_each_option_of_host_info_reaches_its_fact(run_module, monkeypatch):
     assert asked == dict(options, group="g")
     run_module("host_info")
     assert asked == {"models": [], "every_byte": False, "disks": [], "reference": None, "user": "", "group": ""}
-    assert (found["found"], found["changed"], len(found["warnings"])) == (1, False, 1) and "\x1b" not in found[
+    assert (found["processors"], found["changed"], len(found["warnings"])) == (1, False, 1) and "\x1b" not in found[
         "warnings"
     ][0]
 

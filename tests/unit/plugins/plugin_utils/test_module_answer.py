@@ -84,6 +84,16 @@ def test_an_answer_has_limits(output):
     assert found["failed"] and "is not used" in found["msg"]
 
 
+def test_a_module_may_document_a_key_of_ansible_in_another_type():
+    """As port_probe does with ``failed``: a failure of it is one nevertheless."""
+    keys = {"failed": {"type": "dict"}}
+    assert [json.loads(checked(json.dumps({"failed": item}), keys))["failed"] for item in (True, {"80": "x"})] == [
+        True,
+        {"80": "x"},
+    ]
+    assert "failed is not a mapping" in checked('{"failed": 1}', keys)
+
+
 def test_printed_texts_have_no_control_characters():
     bad = "a\x1b[2J\u202eb"
     answer = {"msg": bad, "warnings": [bad, {"event": {"msg": bad}}], "exception": bad, "diff": [{"before": bad}]}
