@@ -30,7 +30,8 @@ class Decided(t.NamedTuple):
 def decide(plan: Plan, found: Found, allow_pause: bool, early: bool, check: bool) -> Decided:
     """How services change that run with other settings, or that others replace. ``found``: {host: what `observe.known` returns}."""
     pending = {host: pending_of(here) for host, here in found.items()}
-    text = text_of_most([here["content"] for here in found.values() if here["content"] is not None])
+    differ: list[str] = []  # that the recorded plans differ, as a note
+    text = text_of_most([here["content"] for here in found.values() if here["content"] is not None], differ.append)
     if not any(here[key] for here in pending.values() for key in PENDING):
         return Decided(no_steps(), {}, "")
     listed = listed_by(here["routers"] for here in found.values())
@@ -38,7 +39,7 @@ def decide(plan: Plan, found: Found, allow_pause: bool, early: bool, check: bool
     revisions = [name for here in found.values() if here["outdated"] for name in here["revisions"]]
     old = as_begun(as_listed(stored_plan(text), plan, listed), plan, dict.fromkeys(revisions))
     decided = steps(pending, plan, old, allow_pause, early, True, half, left_out(old, plan, listed), check)
-    return Decided(decided, old, text)
+    return Decided({**decided, "notes": [*differ, *decided["notes"]]}, old, text)
 
 
 def deploy(

@@ -21,24 +21,25 @@ ADDRESSES_AND_TIMES = {
     "inference_interface",
     "inference_start_timeout",
     "inference_stop_timeout",
-    "inference_allow_pause",
 }
+PAUSE = {"inference_allow_pause"}
 IMAGE = {"inference_image", "inference_container", "inference_rules_ignore"}
 SIZES = {"data_parallel_size", "tensor_parallel_size"}
 # What is in nodes instead of a registry, an index, or a vendor's site. No plan reads it.
 ORIGINS = re.compile("(?:simulated|software|container_runtime|cann|torch_npu|vllm_ascend|router)_")
 # {scenario: (inventory, the planner's variables in the overlay besides addresses and times)}
 SCENARIOS = {
-    "docker_pd": ("a3_mooncake_1p1d", IMAGE | {"inference_secrets"}),
-    "colocated_pool": ("a2_colocated_pool", IMAGE | {"inference_store", "inference_env"}),
+    "docker_pd": ("a3_mooncake_1p1d", IMAGE | PAUSE | {"inference_secrets"}),
+    "colocated_pool": ("a2_colocated_pool", IMAGE | PAUSE | {"inference_store", "inference_env"}),
     "llmdatadist_1p2d": ("a2_llmdatadist_1p2d", {"inference_runtime"}),
     "llmdatadist_docker": ("a2_llmdatadist_1p2d", IMAGE),
     "llmdatadist_w8a8": ("a3_llmdatadist_w8a8", set()),
     "mooncake_1p1d": (
         "a3_mooncake_1p1d",
-        {"inference_runtime", "inference_secrets", "inference_probe", "inference_monitoring", "inference_firewall"},
+        PAUSE
+        | {"inference_runtime", "inference_secrets", "inference_probe", "inference_monitoring", "inference_firewall"},
     ),
-    "layerwise_2p1d": ("a3_2p1d_layerwise", {"inference_devices", "inference_pools"}),
+    "layerwise_2p1d": ("a3_2p1d_layerwise", PAUSE | {"inference_devices", "inference_pools"}),
 }
 # A scenario's own hosts instead of the inventory's one: each pool on its own.
 HOSTS = {"mooncake_1p1d": [["prefill"], ["decode"]]}
@@ -46,6 +47,7 @@ HOSTS = {"mooncake_1p1d": [["prefill"], ["decode"]]}
 PARTS = {
     "inference_image": {"services.container.image"},
     "inference_container": {"services.container.mounts"},
+    "inference_allow_pause": set(),
     "inference_rules_ignore": set(),  # a mount of the simulation
     "inference_secrets": {
         "services.scripts.secrets",

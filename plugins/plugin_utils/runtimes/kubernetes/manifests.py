@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 
 from ....module_utils.kubernetes.names import is_pod
@@ -45,14 +46,15 @@ def _spelled(thing: Manifest) -> Manifest:
 
     With it left out, what another manager has applied from the same manifests differs from what we apply: a conflict.
     """
-    for *dummy, template, count in templates(thing):
-        for container in template["spec"].get("containers", []) if count else ():
-            for port in container.get("ports", []):
-                port.setdefault("protocol", "TCP")
-            for variable in container.get("env", []) if thing["kind"] == "Deployment" else ():
-                field = (variable.get("valueFrom") or {}).get("fieldRef")
-                if field:
-                    field.setdefault("apiVersion", "v1")
+    with contextlib.suppress(AttributeError, KeyError, TypeError):  # of a wrong form, which a rule names
+        for *dummy, template, count in templates(thing):
+            for container in template["spec"].get("containers", []) if count else ():
+                for port in container.get("ports", []):
+                    port.setdefault("protocol", "TCP")
+                for variable in container.get("env", []) if thing["kind"] == "Deployment" else ():
+                    field = (variable.get("valueFrom") or {}).get("fieldRef")
+                    if field:
+                        field.setdefault("apiVersion", "v1")
     return thing
 
 

@@ -235,3 +235,19 @@ def test_only_engines_that_run_as_planned_return_to_the_routers():
     assert [step.title for step in steps] == [ASK, PROVE, GIVE]
     assert [engine["name"] for engine in steps[2].at["n1"]["members"]] == ["decode-0", "decode-2", "prefill-1"]
     assert rejoin({**whole, "members": {}}, found, 300, 200).steps == []
+
+
+def test_two_hosts_with_different_records_are_named_and_neither_is_taken():
+    whole = plan()
+    registered = {"healthy": [service["name"] for service in whole["services"]], "outdated": ["decode-1"]}
+    seen = {
+        host: observed(json.dumps(recorded), registered if host == "n1" else {"healthy": []}, **SAME)
+        for host, recorded in (("n1", plan(2, 3)), ("n2", plan(3, 2)))
+    }
+    found = deploy(whole, seen, True, False, False, (), {"user": "u"}, 300, 200)
+    assert any("recorded different plans" in text for text in found.notes)
+    same = {host: {**here, "content": seen["n1"]["content"]} for host, here in seen.items()}
+    assert not any(
+        "recorded different" in text
+        for text in deploy(whole, same, True, False, False, (), {"user": "u"}, 300, 200).notes
+    )
