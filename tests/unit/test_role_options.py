@@ -51,7 +51,7 @@ CHOICES = {
     "cann_hardware": ["a2", "a3", "910a", "310p", "950"],
     "host_check_ping": ["plan", "ring", "full", "none"],
     "host_check_tcp": ["listen", "connect", "none"],
-    "kthena_state": ["present", "checked", "resolved", "verified", "rolled_back", "absent"],
+    "kthena_state": ["present", "checked", "resolved", "verified", "rolled_back", "restarted", "absent"],
     "monitoring_collector": ["collector", "proxies", "logs"],
     "mooncake_method": ["auto", "wheel", "source"],
     "mooncake_dependencies_method": ["auto", "script", "packages"],

@@ -181,7 +181,8 @@ def test_the_search_sees_commands_of_container_engines():
 
 def test_only_its_runtime_runs_the_commands_of_a_container_engine():
     paths = [path for path in sorted((ROOT / "plugins").rglob("*.py")) if "docker" in path.read_text(encoding="utf-8")]
-    own = (*OWN, "plugins/module_utils/collector/positions.py")  # the reader of the kind of log
+    # The reader of the kind of log; and a throw-away container of the image, which is no service and has no name of one.
+    own = (*OWN, "plugins/module_utils/collector/positions.py", "plugins/module_utils/rehearsal/launch.py")
     found = [
         f"{name}:{line}"
         for path in paths

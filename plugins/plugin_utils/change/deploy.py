@@ -141,7 +141,7 @@ class _Deploy:
         """The number of the step with the routers' answers, -1 if they have all engines that they should have by now."""
         wanted = [engine for engine in self.engines if engine["name"] not in self.decided["held"]]
         urls = {engine["url"] for engine in wanted}
-        lacking = any(urls & set(here["added"] or ()) or here.get("restart") for here in self._answers() if here)
+        lacking = any(urls & set(here.get("added") or ()) or here.get("restart") for here in self._answers() if here)
         if self.writer.routers and (self.writer.steps or lacking or None in self._answers()):
             return self.writer.join(wanted)
         return -1

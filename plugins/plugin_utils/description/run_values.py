@@ -14,6 +14,7 @@ BOOLEANS = (
     "fabric_accept_loss",
     "fabric_rollback",
     "keep_placement",
+    "models_verify",
     "plan_only",
     "rehearse",
     "remove_caches",

@@ -116,7 +116,7 @@ def test_what_runs_is_compared_with_the_rank_table_before_and_after_files_are_wr
     made = [(call["host"], *row) for call in calls for row in call.get("calls", ())]
     present = [row for row in made if row[1].endswith("service_state") and row[2]["state"] == "present"]
     digests = {
-        host: [[each["digest"] for each in given["services"]] for name, _, given in present if name == host]
+        host: [[each["digest"] for each in given["services"]] for name, dummy, given in present if name == host]
         for host in ("n1", "n2")
     }
     assert all(len(found) == 2 and found[0] == found[1] for found in digests.values()), digests

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ...description.findings import Finding
@@ -66,6 +67,28 @@ def unused(case: Case) -> t.Iterator[Finding]:
         yield Finding.at(
             "inventory hosts", "", f"{_listed(left)} in no group of the deployment ({', '.join(sorted(used))})"
         )
+
+
+@RULES.rule(
+    "HOST-TWICE",
+    "Write the name as it is written elsewhere, or set ansible_host if it is another host.",
+    "Ansible: names of hosts are compared letter by letter",
+)
+def twice(case: Case) -> t.Iterator[Finding]:
+    """A host of the plan has no address, and its name differs from that of another host only in upper case or in zeros.
+
+    Ansible takes it for another host, which it looks for by this name.
+    """
+    hosts = {} if case.in_pods else case.context.hosts
+    alike: dict[str, list[str]] = {}
+    for name in sorted(hosts, key=natural):
+        alike.setdefault(re.sub(r"(?<!\d)0+(?=\d)", "", name.lower()), []).append(name)
+    for name in sorted({service.host for service in case.services} & set(hosts)):
+        others = [other for other in alike[re.sub(r"(?<!\d)0+(?=\d)", "", name.lower())] if other != name]
+        addressed = [other for other in others if hosts[other].address != other]
+        if addressed and hosts[name].address == name:
+            problem = f"it has no address, and its name is nearly that of {addressed[0]}"
+            yield Finding.at(f"inventory host {name}", "", problem)
 
 
 def _outside(group: str, name: str, members: t.Mapping[str, set[str]], used: set[str]) -> set[str]:

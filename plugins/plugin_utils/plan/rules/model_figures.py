@@ -30,7 +30,7 @@ def figures(case: Case) -> Figures:
     "warning",
 )
 def experts(case: Case) -> t.Iterator[Finding]:
-    """inference_model.moe contradicts what is known of the model by its name.
+    """inference_model.moe contradicts the figures that the model has by its name.
 
     Rules of expert and data parallelism judge another kind of model than the engines load.
     """

@@ -211,6 +211,9 @@ def image_release(case: Case) -> t.Iterator[Finding]:
     image, release = case.context.description.image, case.context.release.name
     if case.npu and re.search(r"(^|/)vllm/vllm-openai([:@]|$)", image):
         yield Finding.at("inference_image", image, "vllm/vllm-openai has vLLM for GPUs, without vLLM-Ascend")
+    if case.npu and re.search(r"(^|/)ascend/cann([:@]|$)", image):
+        problem = "this is the image on which those of vLLM-Ascend are built, without vLLM and vLLM-Ascend"
+        yield Finding.at("inference_image", image, problem)
     found = re.search(r"vllm-ascend:(?i:v?(\d[\w.]*)((?:-a3|-310p|-a5)?)(-openeuler)?)(@|$)", image)
     if not found:
         return

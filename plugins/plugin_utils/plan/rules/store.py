@@ -20,6 +20,7 @@ from .engine_view import extra_of
 
 RULES = Rules()
 GIB = 2**30
+SMALLEST = 2**20  # bytes of a size of the store: fewer are a unit that was left out
 LARGEST = 8 * 2**40  # memory of a host, in bytes
 MASTER = "inference_mooncake_master.args"
 OPTIONS = "inference_store.options"
@@ -291,7 +292,7 @@ def client_ttl(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule("SEGMENT-SIZE", "Write bytes, or a number with KB, MB, GB.", "vllm-ascend kv_pool.md: global_segment_size")
 def segment_size(case: Case) -> t.Iterator[Finding]:
-    """A size of the store is invalid or zero.
+    """A size of the store is invalid, zero, or a few bytes.
 
     The engine fails to start, or adds no memory to the store.
     """
@@ -299,6 +300,8 @@ def segment_size(case: Case) -> t.Iterator[Finding]:
         value = client(case).get(key)
         if value is not None and not size(value):
             yield Finding.at(client_path(case, key), value, f"'{value}' is not a valid size greater than zero")
+        elif value is not None and size(value) < SMALLEST:
+            yield Finding.at(client_path(case, key), value, f"'{value}' is {size(value)} bytes")
 
 
 @RULES.rule(

@@ -64,7 +64,7 @@ def other_model(case: Case) -> t.Iterator[Finding]:
     The engine ends at start with a NotImplementedError.
     """
     release = case.context.release
-    supported = next(names for first, names in MODELS if release.vllm_version >= first)
+    supported = next((names for first, names in MODELS if release.vllm_version >= first), ())
     for view, enabled, kind in graphs(case):
         if enabled and kind and kind not in supported and not view.truth("enforce-eager"):
             problem = (

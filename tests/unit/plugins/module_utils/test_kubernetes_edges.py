@@ -203,9 +203,9 @@ def test_the_version_of_kthena(found, version):
 @pytest.mark.parametrize(
     ("fields", "version"),
     [
-        (["subGroupPolicy", "networkTopology"], "v1.14.0"),
-        (["subGroupPolicy"], "v1.14.0"),
-        (["networkTopology"], "v1.11.0"),
+        (["subGroupPolicy", "networkTopology"], "v1.14.0 or later"),
+        (["subGroupPolicy"], "v1.14.0 or later"),
+        (["networkTopology"], "v1.11.0 or later"),
         ([], ""),
     ],
 )

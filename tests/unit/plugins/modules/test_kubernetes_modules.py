@@ -2439,17 +2439,16 @@ def test_credentials_that_expire_between_two_writes_name_what_is_left(module):
     assert not module(server, "deploy")["failed"]
 
 
-@pytest.mark.parametrize(("method", "planned"), [("get", PLAN), ("delete", plan(kubernetes__router={"mode": "none"}))])
-def test_credentials_that_expire_at_the_router_or_at_the_end_leave_no_doubt_either(module, method, planned):
-    server = Server()
+def test_credentials_that_expire_at_the_end_leave_no_doubt_either(module):
+    server, planned = Server(), plan(kubernetes__router={"mode": "none"})
     module(server, "deploy")
 
     def expire():
-        server.fail = refuse(method, "deployments/demo-router", EXPIRED)
+        server.fail = refuse("delete", "deployments/demo-router", EXPIRED)
 
     meanwhile(server, waiting_for(server), expire)
     done = module(server, "deploy", planned)
-    assert done["failed"] and "Renew its token\nAll objects are applied." in done["msg"]
+    assert done["failed"] and "Renew its token\nAll objects are applied." in done["msg"], done
     server.fail = lambda method, path, dry: None
     assert not module(server, "deploy", planned)["failed"]
 

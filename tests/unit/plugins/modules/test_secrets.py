@@ -29,6 +29,8 @@ NO_SECRETS = {
     "directory": "keeps digests of plans",
     "minisign_key": "the path of a file",
     "minisign_public_key": "is public",
+    "allow_pause": "whether secrets may change",
+    "engines.env": "an environment without secrets",
     "facts": "what support_archive writes into an archive for others",
 }
 SECRET = re.compile(r"(^|_)(key|keys|token|secret|secrets|password|credentials?)$")

@@ -968,6 +968,7 @@ def test_most_rules_are_seen_red_here():
         "LIMIT-MEMLOCK",
         "LIMIT-NOFILE",
         "MODEL-DTYPE",
+        "MODEL-FORMAT",
         "MODEL-HEAD-DIM",
         "NET-GATEWAY",
         "NPU-COUNT",

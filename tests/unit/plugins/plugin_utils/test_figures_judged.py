@@ -632,7 +632,7 @@ def test_what_figures_show_beyond_the_sizes():
 
 PROFILES = [
     # loads, prompts, input, prefix, output, repeats
-    ("smoke", (4,), 10, 10, 0, 100, 1),
+    ("smoke", (), 10, 10, 0, 100, 1),  # 4 a second
     ("latency", (1,), 32, 1024, 0, 128, 3),
     ("throughput", (1, 4, 16, 64), 0, 3500, 0, 1500, 3),
     ("long_prefix", (1, 8), 0, 512, 8192, 128, 3),
@@ -647,6 +647,7 @@ def test_what_a_profile_sends_and_that_settings_replace_it(row):
     trace = {"trace": "/t"} if row[0] == "trace" else {}
     found = read_bench({"profile": row[0], **trace})
     assert tuple(getattr(found, name) for name in names) == row
+    assert found.rates == ((4.0,) if row[0] == "smoke" else ())
     other = {"loads": (2,), "prompts": 3, "input": 5, "prefix": 6, "output": 7, "repeats": 8}
     found = read_bench({"profile": row[0], **trace, **other, "loads": [2]})
     assert {name: getattr(found, name) for name in other} == other

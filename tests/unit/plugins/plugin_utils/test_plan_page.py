@@ -18,8 +18,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_page i
 VOID = {"meta", "br", "wbr"}
 
 
-def planned(prefill=2, decode=2, **variables):
-    """The plan of ``prefill`` hosts with an instance each, and of one decode instance over ``decode`` hosts."""
+def planned(prefill=2, decode=2, more=None, **variables):
+    """The plan of ``prefill`` hosts with an instance each, and of one decode instance over ``decode`` hosts; ``more``: further hosts."""
     pools = {
         "prefill": {"instances": prefill, "data_parallel_size": 2, "tensor_parallel_size": 8, "expert_parallel": True},
         "decode": {"data_parallel_size": 16 * decode, "expert_parallel": True, "load_balancing": "external"},
@@ -41,7 +41,7 @@ def planned(prefill=2, decode=2, **variables):
             for number in range(1, decode + 1)
         }
     )
-    return launch_plan(words, hosts)
+    return launch_plan(words, {**hosts, **(more or {})})
 
 
 def test_used_devices_are_printed_and_words_stay_whole():

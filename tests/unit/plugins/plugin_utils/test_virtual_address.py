@@ -75,7 +75,7 @@ def test_clients_use_the_address():
     found = plan()
     assert found["verify"]["entry"]["url"] == f"http://{ADDRESS}:8001"
     assert found["verify"]["entry"]["kind"] == "haproxy" and found["verify"]["entry"]["host"] == "node1"
-    page = plan_page(found)
+    page = "".join(line.strip() for line in plan_page(found).splitlines())
     assert f"<b>{ADDRESS}</b><span>keepalived</span><small>on one of node1, node2</small>" in page
 
 

@@ -58,6 +58,12 @@ MISTAKES: tuple[Mistake, ...] = (
     M("POOL-HOST", "p2p", {f"{P}.hosts.node9": {"args": {"seed": 1}}}),
     W("GROUP-SIMILAR", "pooled", {"node2.groups": ["colocate"]}, "inventory group colocate"),
     W("GROUP-SIMILAR", "pooled", {"node2.groups": ["colocated_hosts"]}, "inventory group colocated_hosts"),
+    M(
+        "HOST-TWICE",
+        "both",
+        {"inventory": {**hosts(4, APART), "Node1": {"groups": ["router"], "variables": {}}}},
+        "inventory host Node1",
+    ),
     W("HOST-UNUSED", "pooled", {"node2.groups": ["ungrouped"]}, "inventory hosts"),
     M("DEV-OVERLAP", "one-host", {f"{D}.devices": [0, 1, 2, 3, 4, 5, 6, 7]}),
     M("DEV-MISSING", "one-host", {f"{D}.devices": [8, 9, 10, 11, 12, 13, 14, 99]}),
@@ -564,6 +570,7 @@ MISTAKES: tuple[Mistake, ...] = (
         {f"{MASTER}.client_ttl": 10, f"{P}.args.additional-config": {"enable_cpu_binding": True}},
     ),
     M("SEGMENT-SIZE", "both", {f"{STORE}.segment_size": "lots"}),
+    M("SEGMENT-SIZE", "both", {f"{STORE}.buffer_size": 1}),
     M("SEGMENT-ALIGN", "both", {f"{STORE}.segment_size": "1500MB"}),
     M("SEGMENT-ALIGN", "pooled", {f"{STORE}.segment_size": "1500MB"}),
     M("HOST-MEMORY", "both", {"node1.inference_memory": 64}, f"{STORE}.segment_size"),
@@ -853,7 +860,7 @@ MISTAKES: tuple[Mistake, ...] = (
         )
     ),
     M("FOLDER-SYSTEM", "kubernetes", {"inference_model.path": "/usr/local/moe"}),
-    M("FOLDER-SYSTEM", "kubernetes", {"inference_kubernetes.model_path": "/root"}),
+    M("FOLDER-SYSTEM", "kubernetes", {"inference_kubernetes.model_path": "/root"}, also="K8S-MODEL-PATH"),
     M(
         "FOLDER-SYSTEM",
         "kubernetes",
@@ -1130,6 +1137,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("CANN-PATH", "p2p", {"inference_cann_path": "/usr/local/Ascend/ascend-toolkit/latest"}),
     M("MODEL-PATH", "p2p", {"inference_model.path": "/models/qwen-moe-w8a8/config.json"}),
     M("IMAGE-RELEASE", "docker", {"inference_image": "vllm/vllm-openai:v0.23.0"}, also="IMAGE-DIGEST"),
+    M("IMAGE-RELEASE", "docker", {"inference_image": "quay.io/ascend/cann:8.5.0-a3"}, also="IMAGE-DIGEST"),
     W("ENV-TYPO", "p2p", {"inference_env.vllm_logging_level": "DEBUG"}),
     M("KV-SIZES", "p2p", {f"{P}.kv.kv_connector_extra_config": "text"}),
     M(
