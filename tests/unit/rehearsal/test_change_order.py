@@ -105,7 +105,7 @@ def test_nothing_stops_on_a_host_that_leaves_if_the_others_have_not_changed(tmp_
     found = run({name: cases()[name] for name in LOST}, tmp_path)
     for name, calls in found.items():
         tasks = [call["task"].split(" : ")[-1] for call in calls if call["host"] == "n3"]
-        assert "Continue only if all planned hosts have changed" in tasks, (name, tasks)
+        assert not tasks or "Continue only if all planned hosts have changed" in tasks, (name, tasks)
         assert not any("absent" in task or "Remove" in task for task in tasks), (name, tasks)
 
 
