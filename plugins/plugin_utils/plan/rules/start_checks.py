@@ -51,6 +51,24 @@ def blocking(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
+    "QUANTIZATION-FP8",
+    "Set quantization: ascend and use a model of ModelSlim, or remove the option for one that is not quantized.",
+    "vllm-ascend quantization/methods/fp8.py from 0.21 to 0.26 reads o_groups of config.json, which only DeepSeek V4 has",
+)
+def fp8(case: Case) -> t.Iterator[Finding]:
+    """Quantization fp8 is set for another model than DeepSeek V4.
+
+    The engine ends with an AttributeError when it loads the weights.
+    """
+    known, model = figures(case), case.context.description.model
+    other = known.source and "v4" not in f"{model.path} {model.name}".lower()
+    for view in between(case, (0, 21), (0, 27)):
+        if view.value("quantization") == "fp8" and other:
+            problem = f"fp8 of release {case.context.release.name} is for DeepSeek V4, and the model is {known.source}"
+            yield Finding.at(view.path("quantization"), "fp8", problem)
+
+
+@RULES.rule(
     "PARTIAL-PREFILLS",
     "Remove the option.",
     "vLLM engine/arg_utils.py up to 0.26: Concurrent Partial Prefill is not supported",

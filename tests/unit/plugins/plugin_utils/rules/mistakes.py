@@ -179,6 +179,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "inference_model.moe",
     ),
     M("MODEL-PATH", "pooled", {"inference_model.path": "https://huggingface.co/Qwen/Qwen3-8B"}),
+    M("QUANTIZATION-FP8", "pooled", {f"{C}.args.quantization": "fp8", "inference_model.path": "/m/Qwen3-32B"}),
     M("LAUNCH-BLOCKING", "pooled", {f"{C}.env.ASCEND_LAUNCH_BLOCKING": 1}),
     M(
         "TORCHAIR-EAGER",
