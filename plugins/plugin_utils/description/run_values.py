@@ -35,6 +35,7 @@ MAPPINGS = {  # example
     "bundle_controller": "{machine: x86_64, python: '3.12', glibc: '2.35'}",
     "bundle_platform": "{machine: aarch64, python: '3.11', glibc: '2.35'}",
 }
+CHOICES = {"bundle_show": ("list",)}
 TEXTS = {  # example
     "bundle": "/srv/bundle",
     "bundle_archives": "/srv/archives",
@@ -74,6 +75,12 @@ def wrong_values(variables: t.Mapping[str, t.Any]) -> list[str]:
             found.append(
                 f"{path}: {_shown(variables[path])} is no mapping. Nothing was changed. Fix: write {path}: {example}, "
                 f"on the command line as JSON: -e '{{\"{path}\": {{...}}}}'."
+            )
+    for name, choices in CHOICES.items():
+        path = f"inference_{name}"
+        if variables.get(path) and variables[path] not in choices:
+            found.append(
+                f"{path}: {_shown(variables[path])} is no value of it. Nothing was changed. Fix: write {path}: {' or '.join(choices)}, or leave it out."
             )
     for name, example in TEXTS.items():
         path = f"inference_{name}"

@@ -71,6 +71,7 @@ KINDS: dict[str, Kind] = {
     "path": Kind(re.compile(r"[\w./][\w./+@-]*", re.ASCII), "a path of letters, digits and . _ / + @ -"),
     "release": Kind(re.compile(r"\w[\w.+-]*", re.ASCII), "the name of a release, such as 0.23.0"),
     "size": Kind(re.compile(r"\d+(\.\d+)? ?[A-Za-z]{0,3}", re.ASCII), "a number with a unit, such as 16g"),
+    "version": Kind(re.compile(r"v?\d[\w.+-]*", re.ASCII), "a version, such as 0.32.0"),
     "url": Kind(
         re.compile(r"(https?|file)://[\w.~:/?#@!&*+,=%\[\]-]+", re.ASCII),
         "a URL that begins with https://, http:// or file://",

@@ -489,7 +489,7 @@ class Description:
         "Ascend for the packages that only these have.",
         typed("url"),
     )
-    engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", typed("release"))
+    engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", typed("version"))
     runtime: str = documented("What runs the services.", choice(*RUNTIMES, meaning=runtime_meant))
     deployment: str = documented("Name of the deployment; prefix of units, programs and containers.", "inference")
     root: str = documented("Directory that contains all files on a host.", "/opt/ascend-inference")

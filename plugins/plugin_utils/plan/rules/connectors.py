@@ -138,13 +138,12 @@ def transfer_none(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "TRANSFER-COLOCATED",
     "Use store (a pool that instances share) or none.",
-    "vllm-ascend mooncake connectors: producer and consumer only",
-    "warning",
+    "vllm-ascend mooncake connectors: producer and consumer only; assert 'tp_size' in prefill_parallel_config",
 )
 def transfer_colocated(case: Case) -> t.Iterator[Finding]:
     """A colocated pool has a connector for disaggregated pools.
 
-    No peer fetches its KV cache, so the connector only costs memory and startup time.
+    No peer fetches its KV cache; connectors of Mooncake end the engine at its start, because the sizes of the two pools lack.
     """
     pools = case.context.description.pools
     if not pools.colocated or pools.prefill:

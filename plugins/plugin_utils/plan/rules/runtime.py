@@ -102,6 +102,14 @@ def model_path(case: Case) -> t.Iterator[Finding]:
     for place, path in models(case.context.description):
         if re.search(r"\.(json|safetensors|bin|index)/?$", path):
             yield Finding.at(place, path, f"'{path}' is a file of a model, and not its folder")
+        elif re.search(r"\.(tar|tar\.\w+|tgz|zip|gguf)/?$", path):
+            fix = "Write the folder; with inference_model.source: archive and model_origin the playbook prepare unpacks an archive into it."
+            yield Finding.at(place, path, f"'{path}' is an archive or one file, and not a folder with config.json", fix)
+        elif found := re.search(r"(^|/)models--([\w.-]+?)--([\w.-]+)/?$", path):
+            fix = f"Write the folder below its snapshots, or {found.group(2)}/{found.group(3)}, which is downloaded at start."
+            yield Finding.at(
+                place, path, f"'{path}' is a folder of the hub's cache, and has the model in snapshots/REVISION", fix
+            )
         elif not path.strip("/ ") or re.search(r"\s|^~|(^|/)\.\.(/|$)", path):
             problem = f"'{path}' contains a space, '~' or '..'" if path.strip("/ ") else f"'{path}' names no model"
             yield Finding.at(place, path or "''", problem)
@@ -115,12 +123,37 @@ def model_path(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(place, path, f"'{path}' contains ':', which separates the two folders of a mount")
 
 
-def _hub_name(url: str) -> str:
-    """The owner/name in the URL of a model on a hub, as a fix; empty if it has none."""
+def _on_hub(url: str) -> tuple[str, str]:
+    """(hub, owner/name) of the URL of a model on a hub; both empty if it is none."""
     found = re.match(
-        r"https?://[\w.-]*(?:huggingface\.co|modelscope\.cn|hf-mirror\.com)/(?:models/)?([\w.-]+/[\w.-]+)", url
+        r"https?://[\w.-]*(huggingface\.co|modelscope\.cn|hf-mirror\.com)/(?:models/)?([\w.-]+/[\w.-]+?)(?:\.git)?(?:/|$)",
+        url,
     )
-    return f"Write {found.group(1)}, which is downloaded at start." if found else ""
+    return ("modelscope" if "modelscope" in found.group(1) else "huggingface", found.group(2)) if found else ("", "")
+
+
+def _hub_name(url: str) -> str:
+    """A fix that names the model of such a URL; empty if it has none."""
+    name = _on_hub(url)[1]
+    return f"Write {name}, which is downloaded at start." if name else ""
+
+
+@RULES.rule(
+    "MODEL-SOURCE-PAGE",
+    "Name the hub and the model.",
+    "pages of huggingface.co and modelscope.cn; role model: https:// is the address of a folder with SHA256SUMS",
+)
+def source_page(case: Case) -> t.Iterator[Finding]:
+    """The source of the model is the page of a model on a hub.
+
+    It is asked for files and digests as a folder of a web server, and answers with a page.
+    """
+    source = case.context.description.model.source
+    hub, name = _on_hub(source)
+    if name:
+        yield Finding.at(
+            "inference_model.source", source, f"{source} is a page, not a folder of files", f"Write {hub}:{name}."
+        )
 
 
 @RULES.rule(

@@ -69,3 +69,9 @@ def test_a_value_of_a_bundle_has_its_type(name):
     assert text.startswith(f"{path}: ") and "Nothing was changed. Fix: write" in text
     assert wrong_values({path: right}) == wrong_values({path: ""}) == wrong_values({}) == []
     assert name in RUN_VARIABLES
+
+
+def test_a_word_that_a_variable_does_not_know_is_refused():
+    (text,) = wrong_values({"inference_bundle_show": "files"})
+    assert "'files' is no value of it" in text and "inference_bundle_show: list" in text
+    assert wrong_values({"inference_bundle_show": "list"}) == wrong_values({"inference_bundle_show": ""}) == []

@@ -179,6 +179,9 @@ MISTAKES: tuple[Mistake, ...] = (
         "inference_model.moe",
     ),
     M("MODEL-PATH", "pooled", {"inference_model.path": "https://huggingface.co/Qwen/Qwen3-8B"}),
+    M("MODEL-PATH", "pooled", {"inference_model.path": "/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B"}),
+    M("MODEL-PATH", "pooled", {"inference_model.path": "/models/m.tar.gz"}),
+    M("MODEL-SOURCE-PAGE", "pooled", {"inference_model.source": "https://huggingface.co/Qwen/Qwen3-8B.git"}),
     M("QUANTIZATION-FP8", "pooled", {f"{C}.args.quantization": "fp8", "inference_model.path": "/m/Qwen3-32B"}),
     M("LAUNCH-BLOCKING", "pooled", {f"{C}.env.ASCEND_LAUNCH_BLOCKING": 1}),
     M(
@@ -494,7 +497,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("TRANSFER-UNKNOWN", "p2p", {"inference_kv_transfer": "moncake"}, also=("CONNECTOR-RELEASE", "CONNECTOR-PROXY")),
     M("TRANSFER-TWO", "p2p", {"inference_kv_transfer": "mooncake+mooncake_hybrid"}),
     M("TRANSFER-NONE", "p2p", {"inference_kv_transfer": "none"}),
-    W("TRANSFER-COLOCATED", "pooled", {"inference_kv_transfer": "mooncake"}, also=("STORE-UNUSED", "CONNECTOR-PROXY")),
+    M("TRANSFER-COLOCATED", "pooled", {"inference_kv_transfer": "mooncake"}, also=("STORE-UNUSED", "CONNECTOR-PROXY")),
     M("CONNECTOR-RELEASE", "p2p", {"inference_kv_transfer": "llmdatadist"}),
     M("CONNECTOR-RELEASE", "p2p-0.13", {"inference_kv_transfer": "mooncake_hybrid"}),
     M("CONNECTOR-RELEASE", "p2p", {f"{P}.kv.kv_connector": "MooncakeConnector"}),
