@@ -36,7 +36,8 @@ class Asked(ActionBase):
         return result
 
     def _execute_module(self, module_name: t.Any = None, *given: t.Any, **more: t.Any) -> dict[str, t.Any]:
-        name = str(module_name or self._task.resolved_action or self._task.action)
+        # The task's own name: before ansible-core 2.19 the resolved one is that of this action, and not of the module.
+        name = str(module_name or OWN + self._task.action.rpartition(".")[2])
         own = name.startswith(OWN) and not more.get("wrap_async")  # which answers where the result will be
         self._keys = documented((MODULES / f"{name[len(OWN) :]}.py").read_text(encoding="utf-8")) if own else None
         found: dict[str, t.Any] = super()._execute_module(module_name, *given, **more)
