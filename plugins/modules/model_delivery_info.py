@@ -21,6 +21,7 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
+  - ascend.inference.attributes
   - ascend.inference.attributes.info_module
 author:
   - The ascend.inference contributors (@ascend-inference)

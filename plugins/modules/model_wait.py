@@ -29,6 +29,7 @@ options:
     type: int
     default: 60
 extends_documentation_fragment:
+  - ascend.inference.attributes
   - ascend.inference.attributes.info_module
   - ascend.inference.attributes.with_action
 author:

@@ -62,7 +62,7 @@ def size_of(folder):
 def started(pid):
     # type: (t.Any) -> str
     """When a process began, in ticks since the boot; empty if it has ended. The number of a process may be used again."""
-    found = process(pid) if type(pid) is int else None
+    found = process(pid) if isinstance(pid, int) and not isinstance(pid, bool) else None
     return found.started if found else ""
 
 

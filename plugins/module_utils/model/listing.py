@@ -49,7 +49,9 @@ def problems(files):
         reason = bad_name(name)
         if not reason and name in names:
             reason = "is there twice"
-        if not reason and not (type(each.get("size")) is int and each["size"] >= 0):
+        if not reason and not (
+            isinstance(each.get("size"), int) and not isinstance(each["size"], bool) and each["size"] >= 0
+        ):
             reason = "has no size"
         if not reason and each.get("sha256") and not SHA256.fullmatch(str(each["sha256"])):
             reason = "has a SHA-256 that is none"
