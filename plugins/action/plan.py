@@ -14,6 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
+from ..plugin_utils.acceptance.asked import AskedError, judge_asked
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.inventory import GROUP, common_value, members
 from ..plugin_utils.description.loader import plain
@@ -23,7 +24,6 @@ from ..plugin_utils.description.run_values import wrong_values
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.description.variables import PREFIX
 from ..plugin_utils.hosts.plan_memory import plan_memory
-from ..plugin_utils.lifecycle.asked import AskedError, judge_asked
 from ..plugin_utils.plan.begun import known_hosts, placement_text
 from ..plugin_utils.plan.handover import folder_of, hand_over, names_of, planned, refusal_with, take
 from ..plugin_utils.plan.placement_kept import common_record, ignored_files

@@ -94,8 +94,8 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files import own_folder
-from ..module_utils.model import delivery, hub, listing
+from ..module_utils.files import listing, own_folder
+from ..module_utils.model import delivery, hub
 from ..module_utils.model.web import Peer
 from ..module_utils.tools.disk import explained
 from ..module_utils.tools.text import visible

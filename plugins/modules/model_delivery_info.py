@@ -70,8 +70,8 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files import own_folder
-from ..module_utils.model import delivery, listing
+from ..module_utils.files import listing, own_folder
+from ..module_utils.model import delivery
 from ..module_utils.tools.text import visible
 
 

@@ -84,8 +84,9 @@ import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.files import listing
 from ..module_utils.host.model_facts import TOKENIZERS, model_facts
-from ..module_utils.model import hub, listing
+from ..module_utils.model import hub
 from ..module_utils.tools.text import visible
 
 ARGUMENTS = dict(

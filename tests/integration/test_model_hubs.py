@@ -13,7 +13,7 @@ import subprocess
 import time
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.model import listing
+from ansible_collections.ascend.inference.plugins.module_utils.files import listing
 from ansible_collections.ascend.inference.tests.integration import _hub_clients
 from ansible_collections.ascend.inference.tests.integration._hub import COMMIT, Fault, Hub, tiny_model
 from ansible_collections.ascend.inference.tests.integration._playbook import TREE

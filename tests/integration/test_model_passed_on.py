@@ -11,7 +11,7 @@ import os
 import subprocess
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.model import listing
+from ansible_collections.ascend.inference.plugins.module_utils.files import listing
 from ansible_collections.ascend.inference.tests.integration import _hosts
 from ansible_collections.ascend.inference.tests.integration._hub import Fault, Hub, tiny_model
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, Run

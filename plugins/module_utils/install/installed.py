@@ -13,8 +13,8 @@ import pwd
 import re
 import stat
 
+from ..files import listing
 from ..host.model_facts import read_config
-from ..model import listing
 from ..tools import foreign_file
 from ..tools.runner import ToolMissing, find_executable, run
 from . import cann

@@ -14,10 +14,9 @@ import signal
 import time
 
 from ..drill.processes import read as process
-from ..files import own_folder
+from ..files import listing, own_folder
 from ..install.venv import write_atomically
 from ..tools import foreign_json
-from . import listing
 from .web import PARTIAL, Refused
 
 STATE = "state.json"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 
-from . import listing
+from ..files import listing
 from .web import Refused, Web
 
 KINDS = ("modelscope", "huggingface", "https", "http")

@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 from ansible.module_utils.urls import open_url
 
+from ..files.listing import BACKUP
 from ..tools.bounded_copy import Endless, TooSlow, bounded_copy
 from ..tools.served import Served
-from .listing import BACKUP
 
 ANSWER = 60  # seconds without a byte
 PARTIAL = ".ascend-inference-part"  # ends the name of a file that is not whole

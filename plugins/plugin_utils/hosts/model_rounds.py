@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import typing as t
 
-from ...module_utils.model import listing
+from ...module_utils.files import listing
 
 Record = dict[str, t.Any]
 SPARE_ROUNDS = 3  # for hosts that fail in a round

@@ -9,8 +9,8 @@ import pathlib
 
 import pytest
 import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.asked import JUDGES, judge_asked
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.asked import JUDGES, judge_asked
 
 PLAN = {"deployment": "chat", "runtime_facts": {"in_cluster": False}}
 PLAYBOOKS = pathlib.Path(__file__).resolve().parents[4] / "playbooks"

@@ -13,8 +13,9 @@ import threading
 import time
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.files import listing
 from ansible_collections.ascend.inference.plugins.module_utils.install.bundle_server import Server
-from ansible_collections.ascend.inference.plugins.module_utils.model import delivery, listing
+from ansible_collections.ascend.inference.plugins.module_utils.model import delivery
 from ansible_collections.ascend.inference.plugins.module_utils.model.web import Peer
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.model_rounds import (
     manifest,

@@ -13,8 +13,8 @@ import json
 import os
 import re
 
-from ..files import tree
 from ..tools import foreign_json
+from . import tree
 
 RECORD = ".ascend-inference-model.json"  # in the model's folder, so that one rename brings both
 OURS = ".ascend-inference"
