@@ -46,7 +46,7 @@ record:
   returned: success
   type: dict
 differences:
-  description: What differs from the record, as sentences.
+  description: What differs from the record, as sentences. Without a record there is one about it if O(every_byte) is set.
   returned: success
   type: list
   elements: str
@@ -85,7 +85,13 @@ def free_at(path):
 
 def gather(path, every_byte):
     """The result of the module."""
-    record, foreign = listing.read(path), ""
+    record, foreign, differences = listing.read(path), "", []
+    if record:
+        differences = [visible(text) for text in listing.differences(path, record["files"], every_byte)]
+    elif every_byte:
+        differences = [
+            f"{path} has no record of a model that this collection brought, so its files are compared with nothing"
+        ]
     try:
         own_folder.require_own(delivery.beside(path))
     except own_folder.Foreign as error:
@@ -96,9 +102,7 @@ def gather(path, every_byte):
     return {
         "exists": os.path.lexists(path),
         "record": record,
-        "differences": [visible(text) for text in listing.differences(path, record["files"], every_byte)]
-        if record
-        else [],
+        "differences": differences,
         "progress": dict(progress, runs=delivery.runs(state)) if state else {},
         "free": free_at(path),
         "foreign": foreign,

@@ -75,7 +75,7 @@ def outcome(plan: Record, results: t.Mapping[str, Record], hostvars: t.Mapping[s
             f"Remark: {_listed(engines)}: could not be rehearsed, so nothing is known of these settings: {kind}: {text}"
         )
     for host, result in results.items():
-        reason = result.get("reason") or ("" if "refused" in result else result.get("msg"))
+        reason = result.get("reason") or ("" if "refused" in result else result.get("msg") or "it gave no answer")
         if reason:
             remarks.append(f"Remark: {host}: no engine was rehearsed: {reason}")
     texts = [_refusal(plan, text, engines, hostvars) for (_kind, text), engines in refused.items()]

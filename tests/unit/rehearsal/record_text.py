@@ -20,6 +20,7 @@ OF_THE_PLAN = (
     "metadata",
 )  # arguments that are sections of the plan, of which other tests keep the text
 OF_ONE_RUN = ("run", "reference", "date")  # arguments that differ for each run
+DRAWN = ("__model_run", "__model_token")  # facts that are drawn at random
 USUAL = ("gather_facts", False)  # of a play
 MINUTE = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d UTC\b")  # of a report
 MOMENT = re.compile(r"\bcompare-\d{8}-\d{6}\b")  # a folder of compare
@@ -77,7 +78,7 @@ def _lines(call: Record) -> t.Iterator[str]:
     facts = call.get("facts") or {}
     for item in facts if isinstance(facts, list) else [facts]:
         for name in sorted(item):
-            yield f"    {name} = {_value(item[name])}"
+            yield f"    {name} = {'ANOTHER IN EACH RUN' if name in DRAWN else _value(item[name])}"
 
 
 def _first_lines(message: str) -> str:
