@@ -455,7 +455,7 @@ class Deployment:
         try:
             verified = recorded_digests(self.cluster.get("ConfigMap", record_name(self.plan)))
         except KubernetesProblem:
-            verified = []
+            return "Whether a plan was verified before is not known. Fix: correct the inventory and run site, or try kubernetes_rollback."
         if self.plan["digest"] in verified:
             return "This plan was verified before, so what changed is around it. Fix: mend what the lines above name, and run site again."
         if not verified:

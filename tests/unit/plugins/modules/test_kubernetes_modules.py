@@ -815,6 +815,21 @@ def test_a_config_map_goes_when_no_pod_mounts_it(module):
     assert module(server, "deploy", changed)["removed"] == ["ConfigMap/demo-decode-0123456789"]
 
 
+def test_a_record_that_cannot_be_read_is_not_taken_for_none(module):
+    server = Server()
+    module(server, "deploy")
+
+    def lose():
+        server.fail = refuse("get", "configmaps/demo-verified", Refused(403, "Forbidden", "no right"))
+
+    meanwhile(server, waiting_for(server), lose)
+    broken = plan(kubernetes__pods={"decode": {"container": {"image": "example.com/broken:v0.13.0-a3"}}})
+    done = module(server, "deploy", broken, stuck_timeout=30)
+    assert (
+        "Whether a plan was verified before is not known" in done["msg"] and "No plan was verified" not in done["msg"]
+    )
+
+
 def test_engines_that_do_not_get_ready_are_explained(module):
     server = Server()
     module(server, "deploy")
