@@ -21,7 +21,8 @@ def other_settings(old: Record, settings: Record) -> list[str]:
     Programs count differently: AISBench's last time of a request is that of its usage, and requests with one token count for its time per token.
     """
     driver = [] if old["settings"].get("driver", FIRST_DRIVER) == settings["driver"] else ["driver"]
-    return driver + [name for name in SETTINGS if old["settings"].get(name) != settings[name]]
+    names = (*SETTINGS, "arrival") if settings["rates"] else SETTINGS
+    return driver + [name for name in names if old["settings"].get(name) != settings[name]]
 
 
 def figures(old: Record, slo: Record, compared: t.Sequence[str]) -> list[str]:

@@ -191,6 +191,18 @@ def test_a_report_names_rates_and_keeps_them_apart(plan):
     assert "requests that arrive in a second" in bench_page(found)
 
 
+def test_a_rate_that_arrives_in_another_way_is_not_compared(plan):
+    def measured_at(arrival):
+        bench = bench_runs(plan, {"profile": "latency", "rates": [2], "repeats": 1, "arrival": arrival})
+        result = {"figures": FIGURES, "engines": {"decode-0-0": {"requests": 8.0}}}
+        return bench, [result, result]
+
+    old = bench_report(plan, *measured_at("poisson"), None)
+    assert bench_report(plan, *measured_at("poisson"), old)["comparison"]
+    found = bench_report(plan, *measured_at("constant"), old)
+    assert found["comparison"] == [] and "another arrival" in found["findings"][0]["problem"]
+
+
 def test_reports_of_different_programs_are_not_compared(plan):
     old = report(plan, [50.0] * 3)
     settings = {name: value for name, value in old["settings"].items() if name != "driver"}
