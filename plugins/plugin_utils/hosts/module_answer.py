@@ -31,7 +31,7 @@ CALLED = {
     list: "a list",
     dict: "a mapping",
 }
-RETURN = re.compile(r'^RETURN = r?"""(.*?)"""', re.MULTILINE | re.DOTALL)
+RETURNED = re.compile(r'^RETURN = r?"""(.*?)"""', re.MULTILINE | re.DOTALL)
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 START = "This host's answer is not that of the module, and is not used: "
 FIX = ". Fix: look at what runs as Python on this host, and who changed it."
@@ -43,7 +43,7 @@ OWN = re.compile(
 
 def documented(source: str) -> dict[str, t.Any]:
     """What the text of a module documents below RETURN: ``{key: {type, elements, contains}}``."""
-    found = RETURN.search(source)
+    found = RETURNED.search(source)
     return dict(yaml.load(found.group(1), Loader=LOADER) or {}) if found else {}  # noqa: S506 # a safe one
 
 
