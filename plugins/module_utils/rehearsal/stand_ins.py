@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
-import importlib.metadata
 import json
 import os
 import sys
@@ -99,6 +98,8 @@ def host(mib):
 
 def version(package, usual):
     """The version of an installed package."""
+    import importlib.metadata  # not in Python 3.7, which a target may have: only the engine's Python is ever asked
+
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
