@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Playbook deploy, by two runs at once and by runs that fail or are killed: one changes the deployment, and none stays locked out.
 
-The playbook and the lock are the real ones; plan, check and the role service are stand-ins.
+The playbook and the lock are the real ones; plan, check, rehearsal and the role service are stand-ins.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ def begin(tmp_path):
         "shared/planned": PLAN,
         "shared/pause": NOTHING,
         "shared/check_body": NOTHING,
+        "shared/rehearse_body": NOTHING,
         "shared/kubernetes_body": NOTHING,
     }.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
