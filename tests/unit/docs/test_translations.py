@@ -73,6 +73,14 @@ def test_a_cell_of_literals_needs_no_translation(tmp_path):
     assert TRANSLATIONS.messages(tmp_path / "page.pot") == ["``c`` or ``d``"]
 
 
+def test_ids_and_sources_of_rules_stay_english(tmp_path):
+    extracted(
+        tmp_path,
+        ["**DEV-PAIRS** (warning)", "Source: vLLM config/model.py", "Rules: 306", "Why: It fails.", "Note: two."],
+    )
+    assert TRANSLATIONS.messages(tmp_path / "page.pot") == ["Why: It fails.", "Note: two."]
+
+
 @pytest.mark.parametrize("path", chinese.CATALOGS, ids=lambda path: path.stem)
 def test_a_catalog_has_translations_only(path):
     catalog = chinese.catalog(path)
