@@ -24,9 +24,9 @@ import polib
 
 CATALOGS = Path(__file__).resolve().parent / "locale" / "zh_CN" / "LC_MESSAGES"
 LITERAL = re.compile(r"``.+?``")
-CITED = re.compile(
-    r"\*\*[A-Z0-9-]+\*\* \(\w+\)|Source: .+|\w+: \d+"
-)  # ids and sources of rules, and how many there are
+CITED = re.compile(  # headings that are names; ids and sources of rules, and how many there are
+    r"inference_[\w.\[\]]+|[a-z0-9.]+(-[a-z0-9.]+)+|\*\*[A-Z0-9-]+\*\* \(\w+\)|Source: .+|\w+: \d+"
+)
 ALIKE = 0.6  # from here on two paragraphs are called versions of one
 
 
@@ -40,7 +40,7 @@ class Page(t.NamedTuple):
 
 
 def messages(path: Path) -> list[str]:
-    """The paragraphs of an extracted page (.pot), or the translated ones of a catalog (.po), in their order, without literals and what stays English."""
+    """The paragraphs of an extracted page (.pot), or the translated ones of a catalog (.po), in their order, without literals and what stays as it is."""
     texts = [entry.msgid for entry in polib.pofile(str(path)) if entry.msgid and not entry.obsolete]
     return [text for text in texts if re.search("[A-Za-z]", LITERAL.sub("", text)) and not CITED.fullmatch(text)]
 
