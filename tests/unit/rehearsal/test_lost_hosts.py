@@ -135,6 +135,7 @@ def made(calls, host, module):
     return [arguments for name, arguments in every if name == f"ascend.inference.{module}"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("stays", "new"), [("n1", "n2"), ("n2", "n1")])
 def test_a_rollback_goes_on_without_a_host_that_the_verified_plan_does_not_have(records, stays, new):
     """What was begun there is removed: the runtime finds the services. It is that of the verified plan, as the inventory has none."""
@@ -154,6 +155,7 @@ def test_a_rollback_goes_on_without_a_host_that_the_verified_plan_does_not_have(
     ]
 
 
+@pytest.mark.long
 def test_a_change_of_the_fabric_is_reported_though_hosts_are_lost_before_the_lock_is_released(records):
     calls = records["lost/fabric"]
     (report,) = [call for call in calls if call["task"] == "Fail if a host does not have all settings"]
@@ -161,17 +163,20 @@ def test_a_change_of_the_fabric_is_reported_though_hosts_are_lost_before_the_loc
     assert [call["status"] for call in calls if call["task"] == "Show the old and the new settings"] == ["ok"]
 
 
+@pytest.mark.long
 def test_the_watchdog_does_not_wait_long_for_requests_that_do_not_end(records):
     drained = made(records["lost/engine"], "n1", "service_drain")
     assert [one["timeout"] for one in drained] == [30]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", FINDINGS)
 def test_a_drill_begins_where_an_earlier_one_has_left_restarts_and_nothing_else(records, text):
     faults = [name for call in records[f"lost/{text}"] for name, _arguments in call.get("calls", ())]
     assert ("ascend.inference.service_fault" in faults) == FINDINGS[text]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("state", ["absent", "present"])
 def test_no_host_stops_engines_that_a_router_on_another_host_has_not_given_up(records, state):
     """It would send them requests, which fail. The playbook upgrade goes on with hosts that have not failed."""
@@ -184,7 +189,10 @@ def test_no_host_stops_engines_that_a_router_on_another_host_has_not_given_up(re
     assert not [task for task in back if task.startswith(("Restart", "Stop"))], "until it goes back"
 
 
-@pytest.mark.parametrize("playbook", ["check", "status", "deploy", "restart", "verify"])
+@pytest.mark.parametrize(
+    "playbook",
+    ["deploy", *(pytest.param(name, marks=pytest.mark.long) for name in ("check", "status", "restart", "verify"))],
+)
 def test_a_host_that_does_not_answer_is_asked_once(playbook, tmp_path):
     """Ansible prints each failure twice, so that one dead host was many screens."""
     case = {

@@ -14,7 +14,10 @@ import pytest
 from ansible.release import __version__ as core
 from ansible_collections.ascend.inference.tests.unit.rehearsal.rehearsal import cases, run
 
-pytestmark = pytest.mark.skipif(not core.startswith("2.19."), reason="the records are made with ansible-core 2.19")
+pytestmark = [
+    pytest.mark.skipif(not core.startswith("2.19."), reason="the records are made with ansible-core 2.19"),
+    pytest.mark.long,  # five rolling upgrades; the short test of the order of steps is test_change_order.py
+]
 CASES = cases()
 FAILED = {"failed": True, "msg": "does not work"}
 LOST = {"unreachable": True, "changed": False, "msg": "no route to host"}
