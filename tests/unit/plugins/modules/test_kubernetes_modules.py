@@ -800,7 +800,7 @@ def test_a_config_map_goes_when_no_pod_mounts_it(module):
     args = {"args": {"max-num-seqs": 7}}
     decode = {"container": {"image": "example.com/broken:v0.13.0-a3"}}
     broken = plan(pools__decode=args, kubernetes__pods={"decode": decode})
-    assert module(server, "deploy", broken, timeout=20)["failed"]
+    assert module(server, "deploy", broken, stuck_timeout=5)["failed"]
     assert old in server.names("configmaps")
     changed = plan(pools__decode=args)
     assert f"ConfigMap/{old}" in module(server, "deploy", changed)["removed"]
@@ -810,7 +810,7 @@ def test_a_config_map_goes_when_no_pod_mounts_it(module):
     server.add("pods", "serving", dict(pod, spec={"containers": [{"name": "c", "image": "i"}], "volumes": volumes}))
     head = {"name": "demo-decode-0123456789", "labels": changed["objects"][0]["metadata"]["labels"]}
     server.add("configmaps", "serving", {"kind": "ConfigMap", "metadata": head})
-    assert not module(server, "deploy", changed)["removed"], "a pod of a partition mounts it"
+    assert not module(server, "deploy", changed, timeout=3)["removed"], "a pod of a partition mounts it"
     server.store.remove("pods", "serving", "p")
     assert module(server, "deploy", changed)["removed"] == ["ConfigMap/demo-decode-0123456789"]
 
