@@ -192,6 +192,7 @@ def test_a_run_that_fails_releases_the_lock_on_all_hosts(begin, tmp_path):
     assert (tmp_path / "runs").exists() and locked(tmp_path) == [], output
 
 
+@pytest.mark.long  # released by the same play as after a service that fails
 def test_a_run_that_misses_a_host_releases_the_lock_on_the_others(begin, tmp_path):
     """The task that notices it has run_once: `always` runs on the first host only."""
     code, output = end(begin("absent"))
