@@ -39,6 +39,9 @@ last=${all[-1]}
 newest=$(environment newest-core)
 fitting=$(environment newest-core "$last")
 [ "$newest" = "$fitting" ] || say "NOT TESTED: ansible-core $newest needs a newer Python than $last, the newest one of this machine; $fitting is tested"
-with_core "$fitting" "$last" "$@" || failed=1
+# The older one trusts the most: without LONG=1 only there root of a host is hostile.
+friendly=()
+[ -n "${LONG:-}" ] || friendly=(--ignore tests/cores/test_hostile.py)
+with_core "$fitting" "$last" "${friendly[@]}" "$@" || failed=1
 [ "$failed" = 0 ] || exit 1
 say "done"
