@@ -32,7 +32,7 @@ test: ## all targets from lint to judge; PARTS="lint units" selects, SKIP=molecu
 test-long: ## the same without omissions, for a release (hours): all steps of all scenarios, all releases, all Pythons
 	@LONG=1 $(PYTHON) .ci/test.py $(PARTS)
 
-lint: ## check formatting, ansible-lint, yamllint, shellcheck, changelog
+lint: ## check formatting, ansible-lint, yamllint, shellcheck
 	@bash .ci/parts/lint.sh
 
 sanity: ## run ansible-test sanity

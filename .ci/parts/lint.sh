@@ -22,8 +22,6 @@ done)
 shellcheck "${scripts[@]}" .ci/lib.sh
 say "yamllint"
 yamllint --strict .
-say "changelog fragments"
-antsibull-changelog lint
 say "the ranges of galaxy.yml and requirements.yml"
 ansible-galaxy collection install --offline --requirements-file requirements.yml --collections-path "$(environment collections)" >/dev/null
 say "ansible-lint"
