@@ -35,7 +35,12 @@ MAPPINGS = {  # example
     "bundle_controller": "{machine: x86_64, python: '3.12', glibc: '2.35'}",
     "bundle_platform": "{machine: aarch64, python: '3.11', glibc: '2.35'}",
 }
-CHOICES = {"bundle_show": ("list",)}
+CHOICES = {
+    "bundle_show": ("list",),
+    "index_strategy": ("first-index", "unsafe-first-match", "unsafe-best-match"),
+    "upgrade_mode": ("rolling", "set", "all"),
+    "watchdog": ("report", "restart"),
+}
 TEXTS = {  # example
     "bundle": "/srv/bundle",
     "bundle_archives": "/srv/archives",
@@ -78,7 +83,7 @@ def wrong_values(variables: t.Mapping[str, t.Any]) -> list[str]:
             )
     for name, choices in CHOICES.items():
         path = f"inference_{name}"
-        if variables.get(path) and variables[path] not in choices:
+        if variables.get(path) not in (None, "", *choices):
             found.append(
                 f"{path}: {_shown(variables[path])} is no value of it. Nothing was changed. Fix: write {path}: {' or '.join(choices)}, or leave it out."
             )

@@ -14,6 +14,7 @@ from .model_figures import MTP, SPECULATIVE, figures
 
 RULES = Rules()
 CONFIG = "additional-config"
+TOKENS = "num_speculative_tokens"
 RUNNER = "VLLM_USE_V2_MODEL_RUNNER"
 BLOCKING = "ASCEND_LAUNCH_BLOCKING"
 FLASHCOMM = "VLLM_ASCEND_ENABLE_FLASHCOMM1"
@@ -174,14 +175,18 @@ def prefill_context(case: Case) -> t.Iterator[Finding]:
     "vLLM config/speculative.py: num_speculative_tokens was provided but without speculative model",
 )
 def draft(case: Case) -> t.Iterator[Finding]:
-    """A method of speculation lacks its draft model, or the number of tokens.
+    """Speculation lacks its method, its draft model, or the number of tokens.
 
     The engine ends at start with a ValueError.
     """
+    version = case.context.release.vllm_version
     for view in case.engine_views:
         given = view.mapping(SPECULATIVE)
         method = given.get("method")
-        lacks = "model" if method in DRAFTED else "num_speculative_tokens" if method in COUNTED else ""
+        if version >= (0, 18) and given.get(TOKENS) and not (method or given.get("model")):  # earlier ones look at the model
+            problem = "speculative-config has neither method nor model, so nothing proposes tokens"
+            yield Finding.at(view.key_path(SPECULATIVE, TOKENS), given[TOKENS], problem)
+        lacks = "model" if method in DRAFTED else TOKENS if method in COUNTED else ""
         if lacks and not given.get("model") and given.get(lacks) is None:
             problem = f"speculative-config has no {lacks}, which method {method} needs"
             yield Finding.at(view.key_path(SPECULATIVE, "method"), method, problem)

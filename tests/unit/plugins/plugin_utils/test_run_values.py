@@ -9,14 +9,19 @@ import pathlib
 import re
 
 import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS as OPTIONS
+from ansible_collections.ascend.inference.plugins.modules import engine_watchdog
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.run_values import (
     BOOLEANS,
+    CHOICES,
     MAPPINGS,
     NUMBERS,
     TEXTS,
     wrong_values,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import RUN_VARIABLES
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import MODES
 
 PLAYBOOKS = pathlib.Path(__file__).resolve().parents[4] / "playbooks"
 
@@ -71,7 +76,17 @@ def test_a_value_of_a_bundle_has_its_type(name):
     assert name in RUN_VARIABLES
 
 
-def test_a_word_that_a_variable_does_not_know_is_refused():
-    (text,) = wrong_values({"inference_bundle_show": "files"})
-    assert "'files' is no value of it" in text and "inference_bundle_show: list" in text
-    assert wrong_values({"inference_bundle_show": "list"}) == wrong_values({"inference_bundle_show": ""}) == []
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_word_that_a_variable_does_not_know_is_refused(name):
+    path = f"inference_{name}"
+    for value in ("files", "true", True, False, ["list"], 0):
+        (text,) = wrong_values({path: value})
+        assert "is no value of it" in text and f"Fix: write {path}: {' or '.join(CHOICES[name])}, or leave it out." in text
+    assert all(wrong_values({path: value}) == [] for value in (*CHOICES[name], "", None))
+    assert name in RUN_VARIABLES
+
+
+def test_the_words_are_those_of_the_code_that_reads_them():
+    assert CHOICES["upgrade_mode"] == MODES
+    assert CHOICES["watchdog"] == tuple(yaml.safe_load(engine_watchdog.DOCUMENTATION)["options"]["mode"]["choices"])
+    assert CHOICES["index_strategy"] == tuple(OPTIONS["index_strategy"]["choices"])

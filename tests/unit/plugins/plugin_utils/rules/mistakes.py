@@ -232,6 +232,12 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{C}.args.speculative-config.method",
     ),
     M(
+        "SPEC-MODEL",
+        "pooled",
+        {f"{C}.args.speculative-config": {"num_speculative_tokens": 3}},
+        f"{C}.args.speculative-config.num_speculative_tokens",
+    ),
+    M(
         "SPEC-ASYNC",
         "pooled",
         {
