@@ -12,6 +12,7 @@ import typing as t
 from .findings import Finding, nearest
 from .meaning import key_in, without_blank
 from .texts import as_extra_variable, controls_within, problem_of
+from .units import in_unit
 from .values import listed
 
 # The functions below return dataclass fields; pylint does not recognise that.
@@ -230,9 +231,9 @@ class Reader:
         least, most = field.metadata.get("least"), field.metadata.get("most") or LARGEST
         number_ = _whole(raw)
         if number_ is None:
-            self.add(
-                path, raw, _expected("a whole number", raw), f"Write {_span(least, most if most != LARGEST else None)}."
-            )
+            doc = field.metadata.get("doc", "")
+            fix = f"Write {in_unit(raw, doc) or _span(least, most if most != LARGEST else None)}. {doc}"
+            self.add(path, raw, _expected("a whole number", raw), fix)
         elif (least is not None and number_ < least) or (most is not None and number_ > most):
             span = _span(least, most if number_ > most or most != LARGEST else None)
             self.add(path, raw, f"{number_} is not {span}", f"Write {span}.", "VARIABLE-RANGE")

@@ -43,6 +43,12 @@ KEYS = {
     "volumes": "mounts",
     "hostname": "address",
     "model": "path",
+    "engine_args": "args",
+    "vllm_args": "args",
+    "extra_args": "args",
+    "envs": "env",
+    "num_instances": "instances",
+    "served_model_name": "name",
 }
 # Other names of keys that only some records have: of a service, where it listens or the group of its host; a pool has hosts of its own.
 PLACES = {"host": ("hosts", "bind", "group"), "address": ("bind",), "listen": ("bind",)}
@@ -52,6 +58,20 @@ VARIABLES = {
     "model_name": "model.name",
     "model_path": "model.path",
     "npus": "devices",
+    "nic": "interface",
+    "chip": "hardware",
+    "soc_version": "hardware",
+    "version": "release",
+    "connector": "kv_transfer",
+    "kv_connector": "kv_transfer",
+    "docker": "container",
+    "k8s": "kubernetes",
+    "proxy": "router",
+    "engine_args": "args",
+    "vllm_args": "args",
+    "extra_args": "args",
+    "environment": "env",
+    "envs": "env",
     **{name: f"pools.{name}" for name in ENGINE_KINDS},
 }
 

@@ -744,8 +744,8 @@ def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int,
         return ()
     try:
         if isinstance(raw, (list, tuple)):
-            return _listed(reader, [int(device) for device in raw], host)
-        count = int(raw or DEVICES.get(hardware, 8))
+            return _listed(reader, [int(device) for device in raw], host, hardware)
+        count = int(raw or len(all_devices(hardware)))
         if 0 < count <= MOST_DEVICES:
             return tuple(range(count))
         problem, rule = f"{count} is not a number of devices from 1 to {MOST_DEVICES}", "VARIABLE-RANGE"
@@ -753,10 +753,15 @@ def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int,
         problem, rule = f"'{raw}' is neither a number of devices nor a list of device ids", "VARIABLE-TYPE"
     fix = f"Write a number from 1 to {MOST_DEVICES}, or a list such as [0, 1, 2, 3]."
     reader.add(f"{host}.inference_devices", raw, problem, fix, rule)
-    return tuple(range(DEVICES.get(hardware, 8))) if reader.other else ()
+    return all_devices(hardware) if reader.other else ()
 
 
-def _listed(reader: Reader, ids: list[int], host: str) -> tuple[int, ...]:
+def all_devices(hardware: str) -> tuple[int, ...]:
+    """Physical ids of the devices that a host of this generation has."""
+    return tuple(range(DEVICES.get(hardware, 8))) if hardware != "cpu" else ()
+
+
+def _listed(reader: Reader, ids: list[int], host: str, hardware: str) -> tuple[int, ...]:
     """Listed ids of a host's devices, in order; one that no device has, or that stands twice, is a finding."""
     wrong = sorted({device for device in ids if not 0 <= device < MOST_DEVICES})
     twice = sorted({device for device in ids if ids.count(device) > 1})
@@ -765,4 +770,6 @@ def _listed(reader: Reader, ids: list[int], host: str) -> tuple[int, ...]:
         problem = f"no device has the id {shown}" if wrong else f"device {shown} is listed twice"
         fix = "Write each id once, as npu-smi shows them."
         reader.add(f"{host}.inference_devices", ids, problem, fix, "VARIABLE-RANGE")
-    return tuple(sorted({device for device in ids if reader.other or 0 <= device < MOST_DEVICES}))
+        if reader.other:
+            return all_devices(hardware)
+    return tuple(sorted({device for device in ids if 0 <= device < MOST_DEVICES}))

@@ -200,7 +200,7 @@ def group_problem(name: str, pool: Pool, shape: Shape, hosts: t.Mapping[str, Hos
     path = f"inference_pools.{name}"
     if not shape.members:
         near = similar(group_of(name, pool), {group for host in hosts.values() for group in host.groups})
-        fix = f"Add hosts to that group, or set {path}.group to another one."
+        fix = f"Add hosts to that group, or set {path}.group to another one. If Ansible warned that it could not parse the inventory, correct that first."
         return Finding(
             path,
             "PLACE-GROUP",

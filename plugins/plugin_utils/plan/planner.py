@@ -21,6 +21,7 @@ from ..recipes.apply import brought_by_recipe, origin, with_recipe
 from ..releases.release import base_for, facts, find_release, plain_name
 from ..runtimes.registry import runtime
 from .deployment import Context
+from .elsewhere import told_where
 from .placement import groups_used, hosts_of, place, pool_hosts
 from .placement_free import with_free_hosts
 from .placement_kept import kept_host, place_beside, placement_record
@@ -91,7 +92,7 @@ def _launch_plan(
     variables, unknown = with_recipe(variables)
     variables = sorted_keys(variables)
     description, unreadable = read_description(variables)
-    unreadable += unknown
+    unreadable = told_where(unreadable) + unknown
     hosts, more = read_hosts(inventory, description)
     unreadable += [*more, *conflicts, *unknown_flavour(description)]
     too_many = _too_many_pods(description)

@@ -11,6 +11,7 @@ import re
 import typing as t
 
 from ...description.findings import PLACES_SHOWN, Finding, nearest
+from ...description.loader import FALSE, TRUE
 from ...description.values import canonical, number, whole
 from ...releases import options
 from ...releases.version import numbers
@@ -38,6 +39,7 @@ JSON_FLAGS = {
 # First vLLM that takes JSON only; before, the value may be text: -O3 is compilation-config 3, image=2
 JSON_ONLY = {"hf-overrides": (0, 9), "limit-mm-per-prompt": (0, 10), "compilation-config": (0, 12)}
 SEVERAL_HOSTS = ("nnodes", "node-rank", "master-addr", "master-port")  # of ranks on several hosts; they come together
+SHORT = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}  # names of types that people use
 SECRETS = {"api-key", "hf-token", "ssl-keyfile-password"}
 
 
@@ -175,7 +177,7 @@ def duplicate(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "FLAG-VALUE",
-    "Set a value of the right type: true without quotes for a switch, a number for a number.",
+    "Set a value of the right type, or remove the option.",
     "the argument parser of the vLLM that the release pins",
 )
 def values(case: Case) -> t.Iterator[Finding]:
@@ -186,7 +188,17 @@ def values(case: Case) -> t.Iterator[Finding]:
     for view, name, given, found in known_flags(case):
         expected = _expected(found, given) or (_no_adapter(given) if name == "lora-modules" else "")
         if expected:
-            yield Finding.at(view.path(name), " ".join(given), f"--{name} takes {expected}")
+            yield Finding.at(view.path(name), " ".join(given), f"--{name} takes {expected}", _meant(found, given))
+
+
+def _meant(found: options.Option, given: tuple[str, ...]) -> str:
+    """What a value of the wrong type probably stands for, as it is written; empty if that is not known."""
+    text = "".join(given).strip().lower()
+    if found.kind in ("flag", "bool"):
+        return f"Write {str(text in TRUE).lower()} without quotes." if text in TRUE | FALSE else "Write true or false."
+    if not given:
+        return "" if found.kind.endswith("+") else "true is no value of it."
+    return f"Write {text}." if len(given) == 1 and text != given[0] and not _expected(found, (text,)) else ""
 
 
 def _no_adapter(given: tuple[str, ...]) -> str:
@@ -229,7 +241,7 @@ def choices(case: Case) -> t.Iterator[Finding]:
         for value in given:
             if found.choices and value not in found.choices:
                 problem = f"--{name} takes one of {', '.join(found.choices)}, not '{value}'"
-                yield Finding.at(view.path(name), value, problem, nearest(value, found.choices))
+                yield Finding.at(view.path(name), value, problem, nearest(value, found.choices, SHORT))
 
 
 @RULES.rule(

@@ -70,6 +70,16 @@ EXTRA_KEYS = (
     *("use_layerwise", "num_cpu_blocks", "block_size", "spec_name", "cpu_bytes_to_use", "swap_in_threshold"),
 )
 
+# Those of them that only the store's connector reads
+STORE_KEYS = (
+    "use_layerwise",
+    "load_async",
+    "lookup_rpc_port",
+    "mooncake_rpc_port",
+    "consumer_is_to_load",
+    "consumer_is_to_put",
+)
+
 
 def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
     """Path, value and parts of each transfer: the deployment's, then the pools' own."""
@@ -236,13 +246,18 @@ def role(case: Case) -> t.Iterator[Finding]:
                 problem = (
                     f"{name} of the {view.kind} pool has {connector.get('kv_role') or 'no role'} instead of {expected}"
                 )
-                fix = f"Set kv_role to {expected}."
+                written = view.user_value(KV)
+                fix = (
+                    f"Remove {written[0]}."
+                    if written and written[0] == "inference_args." + KV
+                    else f"Set kv_role to {expected}."
+                )
                 yield Finding.at(view.kv_path("kv_role"), connector.get("kv_role"), problem, fix)
 
 
 @RULES.rule(
     "KV-KEY",
-    "Correct or remove the key; put settings of a single connector into kv_connector_extra_config.",
+    "Correct or remove the key.",
     "vLLM KVTransferConfig: ignored up to 0.17, refused from 0.18 on",
 )
 def top_keys(case: Case) -> t.Iterator[Finding]:
@@ -256,7 +271,21 @@ def top_keys(case: Case) -> t.Iterator[Finding]:
             if key not in TOP_KEYS:
                 severity = "warning" if early else ""
                 problem = f"vLLM {case.context.release.vllm} has no key '{key}' in kv-transfer-config"
-                yield Finding.at(view.kv_path(key), view.kv[key], problem, nearest(key, TOP_KEYS), severity)
+                yield Finding.at(view.kv_path(key), view.kv[key], problem, _place_of(case, view, key), severity)
+
+
+def _place_of(case: Case, view: EngineView, key: str) -> str:
+    """Where a key that vLLM does not know in kv-transfer-config belongs; empty if nothing like it is known."""
+    own = [item for item in case.context.transfer_of(view.instance.pool) if item in kv.ASCEND_NAMES]
+    of_store = key in STORE_KEYS or key in ("store", "mooncake_store")
+    if own and of_store and "store" not in own:
+        return f"It is about the store, which KV transfer {'+'.join(own)} does not have: set inference_kv_transfer: {own[0]}+store for one. "
+    if own and key in TRANSFERS:
+        return f"This pool's KV transfer is {'+'.join(own)}: write its settings below {' or '.join(own)}. "
+    if own and key in EXTRA_KEYS:
+        there = "store" if of_store else own[0]
+        return f"It is a setting of a connector: write {view.pool_path}.kv: {{{there}: {{{key}: VALUE}}}}. "
+    return nearest(key, TOP_KEYS)
 
 
 @RULES.rule(
@@ -394,9 +423,14 @@ def extra_keys(case: Case) -> t.Iterator[Finding]:
         for connector in view.connectors:
             for key in extra_of(connector):
                 alike = [] if key in EXTRA_KEYS else close(str(key), EXTRA_KEYS, cutoff=0.9)
-                if alike:
+                hint = (
+                    f"Did you mean '{alike[0]}'?"
+                    if alike
+                    else "It is a KV transfer: write its settings below kv and this name."
+                )
+                if alike or key in TRANSFERS:
                     path = view.kv_path("kv_connector_extra_config", key)
-                    yield Finding.at(path, "", f"no connector reads '{key}'", f"Did you mean '{alike[0]}'?")
+                    yield Finding.at(path, "", f"no connector reads '{key}'", hint)
 
 
 @RULES.rule(

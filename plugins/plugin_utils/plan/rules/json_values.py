@@ -147,6 +147,11 @@ def json_value(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(path, tokens, f"num_speculative_tokens is {tokens}")
 
 
+MEANT = dict.fromkeys(
+    ("w8a8", "w4a8", "w4a4", "modelslim"), "ascend"
+)  # kinds of weights, and the program that makes them
+
+
 @RULES.rule(
     "FLAG-REGISTERED",
     "Choose one of the names that this release has.",
@@ -164,9 +169,15 @@ def registered(case: Case) -> t.Iterator[Finding]:
     for view in case.engine_views:
         for flag in REGISTERED:
             value, known = view.value(flag), choices.get(flag, set())
-            if not value or flag not in choices or value in known or PLUGINS.get(flag, "") in view.table:
+            empty = flag == "quantization" and view.table.get(flag) == ("",)  # a parser without a name is none
+            if not (value or empty) or flag not in choices or value in known or PLUGINS.get(flag, "") in view.table:
                 continue
-            if flag == "distributed-executor-backend" and "." in value or re.search(r"[\\'\"$`]|\s-", value):
+            if (
+                flag == "distributed-executor-backend"
+                and "." in value
+                or re.search(r"[\\'\"$`]|\s-", value)
+                and value[:1] != "{"
+            ):
                 continue  # the path of a class; a fragment of a shell script, which FLAG-SHELL reports
             names = sorted(known)
             text = f"vLLM {version} has no {flag} '{value}'"
@@ -174,5 +185,6 @@ def registered(case: Case) -> t.Iterator[Finding]:
                 text = f"vLLM-Ascend {release.name} does not support quantization '{value}'"
             likely = [name for name in names if name.startswith(value[:4].lower())] or names
             more = " and more" if len(likely) > 12 or likely != names else ""
-            fix = f"{nearest(value, known)}It has {', '.join(likely[:12])}{more}."
+            several = sum(name.startswith(value.lower()) for name in names) > 1  # deepseek: of which generation?
+            fix = f"{'' if several else nearest(value, known, MEANT)}It has {', '.join(likely[:12])}{more}."
             yield Finding.at(view.path(flag), value, text, fix)

@@ -228,7 +228,8 @@ def image_digest(case: Case) -> t.Iterator[Finding]:
         if not unused and "@sha256:" not in image and not wrong and case.context.engine.images:
             planned = {image_of(case.context, process.host) for dummy, dummy, process in case.engines}
             names = [image] if image else sorted(planned)
-            yield Finding.at(place, image, f"the image {' and '.join(names)} is named by a tag")
+            if names:  # without an engine none is planned
+                yield Finding.at(place, image, f"the image {' and '.join(names)} is named by a tag")
 
 
 @RULES.rule(

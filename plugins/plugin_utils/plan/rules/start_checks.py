@@ -183,7 +183,9 @@ def draft(case: Case) -> t.Iterator[Finding]:
     for view in case.engine_views:
         given = view.mapping(SPECULATIVE)
         method = given.get("method")
-        if version >= (0, 18) and given.get(TOKENS) and not (method or given.get("model")):  # earlier ones look at the model
+        if (
+            version >= (0, 18) and given.get(TOKENS) and not (method or given.get("model"))
+        ):  # earlier ones look at the model
             problem = "speculative-config has neither method nor model, so nothing proposes tokens"
             yield Finding.at(view.key_path(SPECULATIVE, TOKENS), given[TOKENS], problem)
         lacks = "model" if method in DRAFTED else TOKENS if method in COUNTED else ""

@@ -130,6 +130,7 @@ def nested(case: Case) -> t.Iterator[Finding]:
                     f"inference_pools.{name}.kv.{connector}.{key}",
                     own[key],
                     f"{key} is not a setting of this connector",
+                    f"Set inference_pools.{name}.ports.kv. " if key == "kv_port" else "",
                 )
 
 

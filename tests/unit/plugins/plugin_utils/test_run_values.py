@@ -81,7 +81,9 @@ def test_a_word_that_a_variable_does_not_know_is_refused(name):
     path = f"inference_{name}"
     for value in ("files", "true", True, False, ["list"], 0):
         (text,) = wrong_values({path: value})
-        assert "is no value of it" in text and f"Fix: write {path}: {' or '.join(CHOICES[name])}, or leave it out." in text
+        assert (
+            "is no value of it" in text and f"Fix: write {path}: {' or '.join(CHOICES[name])}, or leave it out." in text
+        )
     assert all(wrong_values({path: value}) == [] for value in (*CHOICES[name], "", None))
     assert name in RUN_VARIABLES
 

@@ -10,6 +10,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import C, D, P
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
 
+TYPED = {"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}
 HINTS = (
     ("p2p", {"inference_kv_transfer": "moncake"}, "TRANSFER-UNKNOWN", "Did you mean 'mooncake'? Use one of"),
     ("p2p", {"inference_kv_transfer": "MooncakeConnectorV1"}, "TRANSFER-UNKNOWN", "Did you mean 'mooncake'? "),
@@ -79,7 +80,7 @@ HINTS = (
         "p2p",
         {f"{D}.args.tool-call-parser": "deepseek"},
         "FLAG-REGISTERED",
-        "Did you mean 'deepseek_v4'? It has deepseek_v3, deepseek_v31, deepseek_v32, deepseek_v4 and more. ",
+        "It has deepseek_v3, deepseek_v31, deepseek_v32, deepseek_v4 and more. ",
     ),
     ("p2p", {"inference_args.quantization": "awq"}, "FLAG-REGISTERED", "It has ascend, compressed-tensors, "),
     (
@@ -132,8 +133,62 @@ HINTS = (
     ("p2p", {"inference_router.policy": "cache_aware"}, "ROUTER-FLAG", "Only the router vllm_router has policies. "),
     ("p2p", {"inference_kv_transfer": ["mooncake", "store"]}, "VARIABLE-TYPE", "Write mooncake+store."),
     ("p2p", {f"{P}.kv_transfer": ["mooncake", "store"]}, "VARIABLE-TYPE", "Write mooncake+store."),
-    ("p2p", {f"{P}.max-num-seqs": 8}, "VARIABLE-UNKNOWN", "Write it into args if it is an option of the program. "),
+    (
+        "p2p",
+        {f"{P}.max-num-seqs": 8},
+        "VARIABLE-UNKNOWN",
+        "It is an option of vLLM. Write it as inference_pools.prefill.args",
+    ),
     ("p2p", {"inference_router.max-retries": 8}, "VARIABLE-UNKNOWN", "Write it into args if it is an option of the "),
+    ("p2p", {"inference_api_key": "x"}, "VARIABLE-UNKNOWN", "Write it as inference_secrets.api_key, "),
+    ("p2p", {f"{D}.args.enforce-eager": "off"}, "FLAG-VALUE", "Write false without quotes. "),
+    ("p2p", {f"{D}.args.enforce-eager": 1}, "FLAG-VALUE", "Write true without quotes. "),
+    ("p2p", {f"{D}.args.enforce-eager": "maybe"}, "FLAG-VALUE", "Write true or false. "),
+    ("p2p", {f"{D}.args.max-num-seqs": True}, "FLAG-VALUE", "true is no value of it. "),
+    ("p2p", {f"{D}.args.max-num-seqs": "16 "}, "FLAG-VALUE", "Write 16. "),
+    ("p2p", {f"{D}.args.seed": "abc"}, "FLAG-VALUE", "Set a value of the right type, or remove the option."),
+    ("p2p", {f"{D}.args.dtype": "bf16"}, "FLAG-CHOICE", "Did you mean 'bfloat16'? "),
+    ("p2p", {f"{D}.args.quantization": "w8a8"}, "FLAG-REGISTERED", "Did you mean 'ascend'? "),
+    ("p2p", {f"{D}.args.quantization": ""}, "FLAG-REGISTERED", "It has ascend, "),
+    ("p2p", {f"{D}.args.quantization": {"method": "ascend"}}, "FLAG-REGISTERED", "It has ascend, "),
+    ("p2p", {f"{D}.args.reasoning-parser": "deepseek"}, "FLAG-REGISTERED", "It has deepseek_r1, "),
+    ("p2p", {f"{D}.args.reasoning-parser": "deepseek-r1"}, "FLAG-REGISTERED", "Did you mean 'deepseek_r1'? "),
+    (
+        "p2p",
+        {f"{P}.kv.store": {"load_async": True}},
+        "KV-KEY",
+        "It is about the store, which KV transfer mooncake does not ",
+    ),
+    ("p2p", {f"{P}.kv.use_layerwise": True}, "KV-KEY", "It is about the store, which KV transfer mooncake does not "),
+    (
+        "pooled",
+        {f"{C}.kv.use_layerwise": True},
+        "KV-KEY",
+        "It is a setting of a connector: write inference_pools.colocated.kv: {st",
+    ),
+    (
+        "p2p",
+        {f"{P}.kv.mooncake_v2": {}},
+        "KV-KEY",
+        "This pool's KV transfer is mooncake: write its settings below mooncake. ",
+    ),
+    (
+        "p2p",
+        {f"{P}.kv.use_ascend_direct": True},
+        "KV-KEY",
+        "It is a setting of a connector: write inference_pools.prefill.kv: {mo",
+    ),
+    ("p2p", {f"{P}.kv.kv_rol": "x"}, "KV-KEY", "Did you mean 'kv_role'? Correct"),
+    ("p2p", {f"{P}.kv.mooncake.kv_port": 30000}, "KV-NESTED", "Set inference_pools.prefill.ports.kv. "),
+    (
+        "p2p",
+        {f"{P}.kv.kv_connector_extra_config.store": {}},
+        "KV-EXTRA",
+        "It is a KV transfer: write its settings below kv",
+    ),
+    ("p2p", {"inference_args.kv-transfer-config": TYPED}, "KV-ROLE", "Remove inference_args.kv-transfer-config. "),
+    ("p2p", {"inference_start_timeout": "30m"}, "VARIABLE-TYPE", "Write 1800. Timeout in seconds until "),
+    ("p2p", {"inference_verify.agreement": 0.95}, "VARIABLE-TYPE", "Write 95. Least percentage "),
     ("p2p", {f"{D}.tp:8": None}, "VARIABLE-UNKNOWN", "Write tensor_parallel_size: 8."),
     ("p2p", {D: "tp:8"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as tensor_parallel_size: 8. "),
     ("p2p", {"inference_model": "path:/models/x"}, "VARIABLE-TYPE", "Write KEY: VALUE, such as path: /models/x. "),
@@ -182,6 +237,47 @@ def test_a_free_host_is_named_where_two_pools_share_one(groups, pools, fix):
     (found,) = judged("one-host", {"inventory": inventory, "inference_pools": sizes})
     assert (found["id"], found["path"]) == ("PLACE-CAPACITY", "inference_pools.decode.instances")
     assert found["fix"].startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fix"),
+    [
+        (
+            {"node2.inference_devices": 12},
+            "inference_devices gives node2 12 of the 16 devices of a3, and with all the pool fits: ",
+        ),
+        (
+            {"inference_devices": 8},
+            "inference_devices gives node2 8 of the 16 devices of a3, and with all the pool fits: ",
+        ),
+        (
+            {f"{D}.devices": [0, 1]},
+            "Remove inference_pools.decode.devices: with all devices of its hosts the pool fits. ",
+        ),
+        (
+            {f"{D}.device_offset": 4},
+            "Remove inference_pools.decode.device_offset: with all devices of its hosts the pool fits. ",
+        ),
+        ({"node2.inference_hardware": "a2"}, "node2 is a2 with 8 devices: correct inference_hardware if it is a3, or "),
+        ({f"{D}.tensor_parallel_size": 32}, "Add hosts to the group, or choose sizes that the hosts divide."),
+        ({"inference_hardware": "a2"}, "Add hosts to the group, or choose sizes that the hosts divide."),
+    ],
+    ids=str,
+)
+def test_what_leaves_out_the_devices_that_a_pool_needs_is_named(changes, fix):
+    inventory = hosts(2, {"prefill": (1,), "decode": (2,)})
+    sizes = {name: dict(ONE_HOST) for name in ("prefill", "decode")}
+    found = judged("one-host", {"inventory": inventory, "inference_pools": sizes, **changes})
+    (own,) = [item for item in found if item["path"] == "inference_pools.decode"]
+    assert own["id"] == "PLACE-SPAN" and own["fix"].startswith(fix)
+
+
+def test_devices_that_are_listed_twice_are_not_also_too_few():
+    twice = [0, 0, *range(2, 16)]
+    inventory = hosts(2, {"prefill": (1,), "decode": (2,)})
+    sizes = {name: dict(ONE_HOST) for name in ("prefill", "decode")}
+    found = judged("one-host", {"inventory": inventory, "inference_pools": sizes, "node2.inference_devices": twice})
+    assert [item["id"] for item in found] == ["VARIABLE-RANGE"]
 
 
 @pytest.mark.parametrize(
