@@ -22,6 +22,7 @@ MACHINES = ("aarch64", "x86_64")
 UV_GLIBC = (17, 28, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40)
 LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}  # PEP 600
 OLDEST = {"x86_64": 5, "aarch64": 17}  # the first glibc 2.MINOR of a manylinux tag (PEP 599, PEP 513)
+LEAST = {"python": 7, "glibc": 17}  # minor versions that Ansible manages, and of the oldest wheels (manylinux2014)
 VARIABLE = "inference_bundle_platform"
 EXAMPLE = "{machine: aarch64, python: '3.11', glibc: '2.35'}"
 
@@ -100,6 +101,9 @@ def platform_of(given: t.Any, host: str, only_machine: bool = False) -> tuple[Pl
         found = numbers(values[key])
         if len(found) != 2 or found[0] != major or values[key] != f"{major}.{found[1]}":
             return finding(f"{key} is {values[key] or 'missing'}; expected {major}.MINOR in quotes")
+        if found[1] < LEAST[key]:
+            digits = f"{values[key]}0 without quotes is the number {values[key]} in YAML"
+            return finding(f"{key} is {values[key]}, which is older than {major}.{LEAST[key]}; {digits}")
     distribution = given.get("distribution", "")
     if distribution and not distribution_of(str(distribution), values["machine"]):
         return finding(

@@ -10,6 +10,7 @@ import typing as t
 from ...description.findings import Finding
 from ...description.variables import EncoderCache, Router
 from ...recipes.catalogue import RECIPES
+from ...releases.model_figures import of_name
 from ...releases.release import RELEASES, plain_name
 from ..placement import pool_hosts
 from ..routers.registry import flavour_of
@@ -98,6 +99,25 @@ def recipe_hardware(case: Case) -> t.Iterator[Finding]:
     found = {host.hardware for host in pool_hosts(description, hosts)} if recipe and case.npu else set()
     if recipe and found and recipe["hardware"] not in found:
         problem = f"{description.recipe} is for {recipe['hardware']}, and the hosts are {' and '.join(sorted(found))}"
+        yield Finding.at("inference_recipe", description.recipe, problem)
+
+
+@OF_RECIPES.rule(
+    "RECIPE-MODEL",
+    "Choose a recipe for this model, which the playbook ascend.inference.recipes lists, or correct inference_model.",
+    "the pages of the recipes; the names of published families of models",
+    "warning",
+)
+def recipe_model(case: Case) -> t.Iterator[Finding]:
+    """The recipe was documented for another model than the one that is served, by its name.
+
+    Its sizes, lengths and parsers fit the other model's memory, heads and formats, so the engines may not start, be slow or answer wrongly.
+    """
+    description = case.context.description
+    recipe, model = RECIPES.get(description.recipe), description.model
+    known = of_name(f"{model.path} {model.name}").source
+    if recipe and known and known != of_name(recipe["model"]).source:
+        problem = f"{description.recipe} is for {recipe['model']}, and the model is {known} by its name"
         yield Finding.at("inference_recipe", description.recipe, problem)
 
 

@@ -375,6 +375,12 @@ def test_a_cluster_pulls_its_images_itself():
     [
         ({"platform": None}, "bundle_platform_unknown", "is not set"),
         ({"platform": {**GIVEN, "machine": "arm64"}}, "bundle_platform_unknown", "machine is arm64"),
+        (
+            {"platform": {**GIVEN, "python": 3.10}},
+            "bundle_platform_unknown",
+            "3.10 without quotes is the number 3.1 in",
+        ),
+        ({"platform": {**GIVEN, "glibc": 2.40}}, "bundle_platform_unknown", "2.40 without quotes is the number 2.4 in"),
         ({"platform": {**GIVEN, "python": "3"}}, "bundle_platform_unknown", "python is 3; expected 3.MINOR"),
         ({"platform": {"machine": "aarch64", "python": "3.11"}}, "bundle_platform_unknown", "glibc is missing"),
         ({"platform": {**GIVEN, "libc": "x"}}, "bundle_platform_unknown", "unknown keys: libc"),

@@ -53,7 +53,7 @@ def _volume(volume: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     size = mapping(volume.get("emptyDir")).get("sizeLimit")
     if size is not None and not is_quantity(size):
         fix = "Write a quantity such as 64Gi or 512M."
-        yield violation(f"{path}.emptyDir.sizeLimit", "POD-VOLUME", "is not a quantity", fix, size, SILENT)
+        yield violation(f"{path}.emptyDir.sizeLimit", "POD-VOLUME", f"'{size}' is not a quantity", fix, size, SILENT)
     yield from _memory(size, f"{path}.emptyDir.sizeLimit")
 
 
