@@ -171,7 +171,7 @@ def prefill_context(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "SPEC-MODEL",
-    "Name the draft model in speculative-config, with num_speculative_tokens; or choose method mtp.",
+    "Name the draft model in speculative-config, with num_speculative_tokens; or choose method mtp if the model has MTP layers.",
     "vLLM config/speculative.py: num_speculative_tokens was provided but without speculative model",
 )
 def draft(case: Case) -> t.Iterator[Finding]:
