@@ -54,12 +54,13 @@ options:
     type: str
     default: ""
   user:
-    description: The user who runs the command, if the module runs as root.
+    description: The user who runs the command, if the module runs as root. Default is the owner of O(directory).
     type: str
     default: ""
   config:
     description:
       - Configuration of AISBench, without O(api_key), which is added. Then O(argv) is the path of C(ais_bench), with what comes before it.
+      - C(prompts) says what is sent, C(count) of a C(file) with C(needed) lines, or of C(model), C(tokens), C(prefix), C(prefixes), C(seed).
       - Empty for C(vllm bench serve).
     type: dict
     default: {}
@@ -106,7 +107,7 @@ options:
         required: true
   evict:
     description:
-      - Name of one of O(engines) whose KV cache the prompts replace. Their number, C(--num-prompts), is computed from the size that the engine reports.
+      - Name of one of O(engines) whose KV cache the prompts replace. Their number is computed from the size that the engine reports.
       - Needs O(prompt_tokens).
     type: str
     default: ""
@@ -196,6 +197,7 @@ from ..module_utils.bench.driver import (
     run_load,
     whole_argv,
 )
+from ..module_utils.bench.prompts import file_problem
 from ..module_utils.bench.running import Running
 from ..module_utils.bench.trace import trace_problem
 from ..module_utils.bench.window import gained, read_counters
@@ -242,11 +244,23 @@ def eviction(module):
         module.fail_json(msg=visible(f"Benchmark: {error}"))
 
 
-def require_trace(module):
-    """Fail if there is a trace that is malformed or too long."""
-    params = module.params
+def number_of_prompts(module):
+    """The option with the number of prompts that replace a cache; AISBench gets it in its configuration."""
+    if not module.params["evict"] or module.check_mode:
+        return []
+    count, config = eviction(module), module.params["config"]
+    if config:
+        config["prompts"]["count"] = count
+    return [] if config else ["--num-prompts", str(count)]
+
+
+def require_file(module):
+    """Fail if there is a trace that is malformed or too long, or a file of prompts that has too few."""
+    params, prompts = module.params, module.params["config"].get("prompts") or {}
     elsewhere = not params["trace"] or (params["container"] and not os.path.exists(params["trace"]))
     problem = "" if elsewhere else trace_problem(params["trace"], params["trace_requests"], params["most_tokens"])
+    if prompts.get("file"):
+        problem = file_problem(prompts["file"], prompts["needed"])
     if problem:
         module.fail_json(msg=visible(f"Benchmark: {problem}"))
 
@@ -263,11 +277,9 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
     env = {name: str(value) for name, value in params["environment"].items()}
-    if params["api_key"]:
-        env[KEY] = params["api_key"]
-    require_trace(module)
-    number = ["--num-prompts", str(eviction(module))] if params["evict"] and not module.check_mode else []
-    argv = [*params["argv"], *number]
+    env.update({KEY: params["api_key"]} if params["api_key"] else {})
+    require_file(module)
+    argv = [*params["argv"], *number_of_prompts(module)]
     place = [params[name] for name in ("source", "directory", "container", "user", "config", "runtime")]
     command = Command(argv, env, *place)
     path = os.path.join(params["directory"], f"bench-{os.getpid()}" + ("" if params["config"] else ".json"))
@@ -278,7 +290,7 @@ def main():
     try:
         with Running(params["deployment"]):
             result["figures"] = run_load(command, path, params["output_tokens"], params["timeout"])
-    except (BenchError, ToolMissing, TreeError, OSError) as error:
+    except (BenchError, ToolMissing, TreeError, OSError, ValueError) as error:
         module.fail_json(msg=visible(f"Benchmark: {error}"), **result)
     after = read_all(params["engines"], params["engine_api_key"])
     result["engines"] = {name: growth(before[name], after[name]) for name in before}

@@ -18,6 +18,7 @@ import sys
 import time
 import typing as t
 
+import aisbench_client
 import bench_client
 import deployments
 import judges
@@ -78,7 +79,9 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--releases", default="first-class", help="first-class, all, or the name of one")
-    parser.add_argument("--only", default="", help="one judge: vllm, mooncake_master, etcd, vllm_router or proxy")
+    parser.add_argument(
+        "--only", default="", help="one judge: vllm, mooncake_master, etcd, vllm_router, proxy or aisbench"
+    )
     options = parser.parse_args()
     found: dict[tuple[str, str], Commands] = {}
     measured: dict[str, dict[str, t.Any]] = {}  # a plan with a client for each vLLM
@@ -99,6 +102,10 @@ def main() -> int:
         wrong += bench_client.problems(version, measured[version]) if judge == "vllm" and version in measured else []
         problems += wrong
         print(f"{judge:<16}{version:<14}{len(commands):>4} commands, {len(wrong)} problems", flush=True)
+    if measured and options.only in ("", "aisbench"):
+        wrong = aisbench_client.problems(next(iter(measured.values())))
+        problems += wrong
+        print(f"{'aisbench':<16}{aisbench_client.VERSION:<14}{len(wrong):>14} problems", flush=True)
     missing = {"vllm"} - {judge for judge, dummy in found}
     problems += [f"nothing was rendered for {item}" for item in missing]
     print("\n".join(problems))

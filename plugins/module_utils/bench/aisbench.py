@@ -21,6 +21,7 @@ import re
 
 from ..files import tree
 from ..tools import foreign_file, foreign_json
+from .prompts import written
 
 MOST = 512 * 2**20  # bytes of a file of the result
 SERVICE, DATASET = (
@@ -29,6 +30,7 @@ SERVICE, DATASET = (
 )  # the names (abbr) in the configuration, after which the result's files are named
 SILENT = "chunk size is less than 2"  # the error of an answer with status 200 and nothing else
 NO_TEXT = "to calculate TTFT"  # that of vLLM
+PROMPTS = "prompts.jsonl"  # the file of random prompts in the folder
 NAME = re.compile(r"bench-\d+")  # of a folder: with the number of the module's process
 PARTS = {"mean": "Average", "p50": "Median", "p90": "P90", "p99": "P99"}
 # What is wrong with an environment -> the sentence of it. The texts are those that the program prints.
@@ -50,10 +52,6 @@ TRAPS = (
         r"its environment has no module {0}. Fix: install ais_bench_benchmark with all that it depends on",
     ),
     (
-        r"FileNotFoundError: No tokenizer_config\.json",
-        "the model's folder has no tokenizer_config.json, with which it makes prompts. Fix: add the tokenizer's files to the model",
-    ),
-    (
         r"unrecognized arguments|invalid choice: 'perf'",
         "it is too old for the options that are needed. Fix: install ais_bench_benchmark 3.1",
     ),
@@ -61,11 +59,16 @@ TRAPS = (
 
 
 def prepare(folder, config, key):
-    """Make the folder, which only the owner of its parent can read, with the configuration: the program copies the key to other files there.
+    """Make the folder, which only the owner of its parent can read, with prompts and configuration: the program copies the key to other files there.
 
     Folders of runs that were killed are removed before; the caller holds the lock of the deployment's measurements. The owner of the parent may put
-    a link in place of the folder at any moment, so it is opened once and not followed: TreeError then.
+    a link in place of the folder at any moment, so it is opened once and not followed: TreeError then. ValueError if no prompts can be made.
     """
+    wanted = config["prompts"]
+    config = {name: value for name, value in config.items() if name != "prompts"}
+    files = {} if wanted.get("file") else {PROMPTS: written(wanted)}
+    (dataset,) = config["datasets"]
+    dataset["path"] = wanted.get("file") or os.path.join(folder, PROMPTS)
     parent, name = os.path.split(folder)
     for left in os.listdir(parent):
         if NAME.fullmatch(left):
@@ -81,7 +84,9 @@ def prepare(folder, config, key):
     if inside is None:
         raise tree.TreeError(f"{folder} was removed while it was being prepared. Fix: run the benchmark again")
     try:
-        tree.write(inside, "config.json", json.dumps(config).encode("utf-8"), 0o600, owner.st_uid, owner.st_gid)
+        files["config.json"] = json.dumps(config).encode("utf-8")
+        for each, content in files.items():
+            tree.write(inside, each, content, 0o600, owner.st_uid, owner.st_gid)
         tree.own(inside, 0o700, owner.st_uid, owner.st_gid)
     finally:
         os.close(inside)
@@ -112,7 +117,7 @@ def trap(output):
 
 def asked(config):
     """How many requests a configuration asks for."""
-    return sum((dataset.get("config") or {}).get("RequestCount", 0) for dataset in config["datasets"])
+    return config["prompts"]["count"]
 
 
 def read(folder, count):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import pwd
 import select
 import shlex
 import threading
@@ -69,8 +70,9 @@ class BenchError(Exception):
 class Command(NamedTuple):
     """argv: the whole command without its result file; source: scripts that are read before; directory: for the result file.
 
-    container: the name of the container in which it runs, or empty; user: who runs it, if root calls the module. config: for AISBench, its
-    configuration without the key of the API; empty for ``vllm bench serve``. runtime: whose container it is.
+    container: the name of the container in which it runs, or empty; user: who runs it, if root calls the module (empty: the owner of
+    ``directory``). config: for AISBench, its configuration without the key of the API, and its ``prompts`` (see prompts.py); empty for
+    ``vllm bench serve``. runtime: whose container it is.
     """
 
     argv: Sequence[str]
@@ -99,9 +101,19 @@ def whole_argv(command: Command, path: str) -> list[str]:
         inner += ["--result-filename", os.path.basename(path)]
     if command.container:
         return [*runtime_of(command.runtime, {}).inside(command.container, sorted(command.env)), *inner]
-    if command.user and os.geteuid() == 0:
-        return ["runuser", "--user", command.user, "--", *inner]
+    user = command.user or _owner(command.directory)
+    if user and os.geteuid() == 0:
+        return ["runuser", "--user", user, "--", *inner]
     return inner
+
+
+def _owner(directory: str) -> str:
+    """The name of the user who owns the service's folder; empty for root, and if nobody knows."""
+    try:
+        owner = os.stat(directory).st_uid
+        return pwd.getpwuid(owner).pw_name if owner else ""
+    except (OSError, KeyError):
+        return ""
 
 
 def run_load(command: Command, path: str, wanted_tokens: int, timeout: float) -> dict[str, Any]:

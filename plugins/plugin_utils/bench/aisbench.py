@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """AISBench as the driver of a benchmark: its configuration, and what it cannot measure.
 
-Facts, from ais_bench_benchmark 3.1.20260630. Types may be named as text, so the configuration is JSON. Its synthetic prompts are random tokens of the
-model's tokenizer, without a seed and with one common prefix at most; the prompts named ``string`` are all alike, so that a prefix cache answers
-them. ``retry`` counts tries: with more than one a failed request is sent again and is not counted. It has no goodput.
+Facts, from ais_bench_benchmark 3.1.20260630, with which tests/parsers/aisbench_client.py compares them. Types may be named as text, so the
+configuration is JSON. Its own random prompts (SyntheticDataset) have no seed, so a file is made for each measurement; it reads files of prompts, those
+of gsm8k, and Mooncake's traces. ``test_range`` of a reader is a slice of a file. ``burstiness`` 0 sends evenly, 1, the default, as a Poisson process.
+``retry`` counts tries: with more than one a failed request is sent again and is not counted. It counts no requests within limits (goodput).
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from .settings import Bench
 
 Record = t.Mapping[str, t.Any]
 AISBENCH = "aisbench"
-WITH_SEED = ("trace", "pool")  # profiles that send the same prompts again
 _PACKAGE = "ais_bench.benchmark"
 
 
@@ -26,30 +26,25 @@ def aisbench_findings(bench: Bench) -> t.Iterator[Finding]:
     if bench.driver != AISBENCH:
         if bench.program:
             yield _refusal("program", f"the driver is {bench.driver}, whose program is known", "Set driver: aisbench.")
+        if bench.data:
+            yield _refusal("data", f"this playbook sends no file with driver: {bench.driver}", "Set driver: aisbench.")
         return
     if not bench.program:
         problem = "the driver is aisbench, and its program is not known"
-        yield _refusal("program", problem, "Set the path of ais_bench on the host of the load, or in the image.")
+        yield _refusal("program", problem, "Set the path of ais_bench on the host of the load.")
     elif not bench.program.startswith("/"):
         yield _refusal("program", f"{bench.program} is no absolute path", "Write the whole path of ais_bench.")
-    if bench.profile in WITH_SEED:
-        problem = f"the profile {bench.profile} sends the same prompts again, and those that this playbook lets aisbench make have no seed"
+    if bench.profile == "trace":
+        problem = "this playbook sends traces with driver: vllm only, although aisbench reads them as well"
         yield _refusal("profile", problem, "Use another profile, or driver: vllm.")
-    if bench.arrival == "constant":
-        problem = "how requests of a rate arrive is decided by aisbench"
-        yield _refusal("arrival", problem, "Remove arrival, or set driver: vllm.")
-    if bench.prefix and bench.prefixes != 1:
-        problem = f"aisbench has one common prefix, not {bench.prefixes}"
-        yield _refusal("prefixes", problem, "Set prefixes: 1, or driver: vllm.")
     if any(getattr(bench.slo, name) for name in bench.slo.__dataclass_fields__):
         yield _refusal("slo", "aisbench does not count good requests", "Leave slo out, or use driver: vllm.")
 
 
 def aisbench_config(
-    plan: Record, url: str, bench: Bench, load: int, prompts: int, trust: bool, rate: float = 0.0
+    plan: Record, url: str, bench: Bench, load: int, prompts: int, trust: bool, seed: int, rate: float = 0.0
 ) -> dict[str, t.Any]:
-    """The configuration of one run, without the key of the API. ``load``: requests at a time; ``rate``: requests a second, 0 for no limit."""
-    size = {"RequestSize": bench.prefix + (bench.input or 64), "PrefixLen": bench.prefix}
+    """The configuration of one run, without the key of the API, and its prompts. ``load``: requests at a time; ``rate``: a second, 0 for no limit."""
     model = {
         "attr": "service",
         "type": f"{_PACKAGE}.models.VLLMCustomAPI",
@@ -59,6 +54,7 @@ def aisbench_config(
         "url": url,
         "stream": True,
         "request_rate": rate,
+        "traffic_cfg": {"burstiness": 0 if bench.arrival == "constant" else 1},
         "retry": 1,
         "batch_size": load,
         "max_out_len": bench.output or 16,
@@ -67,8 +63,7 @@ def aisbench_config(
     }
     dataset = {
         "abbr": "random",
-        "type": f"{_PACKAGE}.datasets.synthetic.SyntheticDataset",
-        "config": {"Type": "tokenid", "RequestCount": prompts, "TrustRemoteCode": trust, "TokenIdConfig": size},
+        "type": f"{_PACKAGE}.datasets.{_reader(bench.data)}",
         "reader_cfg": {"input_columns": ["question"], "output_column": "answer"},
         "infer_cfg": {
             "prompt_template": {
@@ -85,7 +80,36 @@ def aisbench_config(
         "stats_list": ["Average", "Median", "P90", "P99"],
     }
     summary = {"attr": "performance", "type": f"{_PACKAGE}.summarizers.DefaultPerfSummarizer", "calculator": calculator}
-    return {"models": [model], "datasets": [dataset], "summarizer": summary}
+    return {
+        "models": [model],
+        "datasets": [dataset],
+        "summarizer": summary,
+        "prompts": _prompts(plan, bench, prompts, seed),
+    }
+
+
+def _reader(data: str) -> str:
+    """The class that reads the prompts: a folder is one of gsm8k."""
+    return "gsm8k.GSM8KDataset" if data and not data.endswith(".jsonl") else "custom.CustomDataset"
+
+
+def _prompts(plan: Record, bench: Bench, count: int, seed: int) -> dict[str, t.Any]:
+    """What the module sends: a file of the user, or random prompts, of which it writes one."""
+    if bench.data:
+        return {"file": bench.data, "count": count}
+    size = {"tokens": bench.input or 64, "prefix": bench.prefix, "prefixes": bench.prefixes}
+    return {"model": plan["model"]["path"], "count": count, **size, "seed": seed}
+
+
+def give_slices(runs: t.Sequence[dict[str, t.Any]]) -> None:
+    """Let each run send prompts of the user's file that no other one sends, and say how many that are together."""
+    needed = sum(run["config"]["prompts"]["count"] for run in runs)
+    first = 0
+    for run in runs:
+        last = first + run["config"]["prompts"]["count"]
+        run["config"]["datasets"][0]["reader_cfg"]["test_range"] = f"[{first}:{last}]"
+        run["config"]["prompts"]["needed"] = needed
+        first = last
 
 
 def _refusal(name: str, problem: str, fix: str) -> Finding:

@@ -48,7 +48,7 @@ def client_findings(vllm: str, bench: Bench) -> t.Iterator[Finding]:
     elif known and known < DATASETS.get(wanted, ()):
         least = ".".join(str(part) for part in DATASETS[wanted])
         problem = f"vllm bench serve of vLLM {vllm} has no data set {wanted}, which came with {least}"
-        other = "" if wanted == "timed_trace" else "driver: aisbench with prefixes: 1, "
+        other = "" if wanted == "timed_trace" else "driver: aisbench, "
         fix = f"Use {other}another profile, or a release with vLLM {least} or later."
         yield _refusal("profile", problem, fix)
 

@@ -10,7 +10,7 @@ import typing as t
 from ..description.findings import Finding
 
 Record = t.Mapping[str, t.Any]
-SETTINGS = ("profile", "input", "prefix", "prefixes", "output", "trace")  # other values: other requests
+SETTINGS = ("profile", "input", "prefix", "prefixes", "output", "trace", "data")  # other values: other requests
 GOOD = "request_goodput"
 FIRST_DRIVER = "vllm"  # of reports that do not name theirs
 
@@ -22,7 +22,9 @@ def other_settings(old: Record, settings: Record) -> list[str]:
     """
     driver = [] if old["settings"].get("driver", FIRST_DRIVER) == settings["driver"] else ["driver"]
     names = (*SETTINGS, "arrival") if settings["rates"] else SETTINGS
-    return driver + [name for name in names if old["settings"].get(name) != settings[name]]
+    return driver + [
+        name for name in names if old["settings"].get(name, "" if name == "data" else None) != settings[name]
+    ]
 
 
 def figures(old: Record, slo: Record, compared: t.Sequence[str]) -> list[str]:

@@ -42,20 +42,29 @@ def pool_runs(plan: Record, bench: Bench, run: dict[str, t.Any]) -> t.Iterator[d
     """The rounds of one measurement: computed, replaced in the engine's KV cache by other prompts, own memory, other instance."""
     first, second = pool_engines(plan)[:2]
     yield _round(run, COLD, first)
-    seed = str(int(_option(run["argv"], "--seed")) + EVICT)
     evict = {**_round(run, "evict", first), "repeat": 0}
-    argv = _with(evict["argv"], "--seed", seed)
-    if bench.evict:
-        yield {**evict, "argv": _with(argv, "--num-prompts", str(bench.evict))}
-    else:
-        yield {**evict, "argv": _without(argv, "--num-prompts"), "evict": first["name"]}
+    yield {**_others(evict, bench.evict), "evict": "" if bench.evict else first["name"]}
     yield _round(run, OWN, first)
     yield _round(run, OTHER, second)
 
 
+def _others(run: dict[str, t.Any], number: int) -> dict[str, t.Any]:
+    """The run with prompts that no measurement sends. ``number`` of them; for 0 the module adds how many."""
+    if run["config"]:
+        prompts = run["config"]["prompts"]
+        more = {"seed": prompts["seed"] + EVICT, "count": number or prompts["count"]}
+        return {**run, "config": {**run["config"], "prompts": {**prompts, **more}}}
+    argv = _with(run["argv"], "--seed", str(int(_option(run["argv"], "--seed")) + EVICT))
+    count = _with(argv, "--num-prompts", str(number)) if number else _without(argv, "--num-prompts")
+    return {**run, "argv": count}
+
+
 def _round(run: t.Mapping[str, t.Any], name: str, engine: Record) -> dict[str, t.Any]:
-    argv = _with(run["argv"], "--base-url", engine["url"])
-    return {**run, "label": f"{run['label']}, {name}", "round": name, "engine": engine["name"], "argv": argv}
+    found = {**run, "label": f"{run['label']}, {name}", "round": name, "engine": engine["name"]}
+    if run["config"]:
+        (model,) = run["config"]["models"]
+        return {**found, "config": {**run["config"], "models": [{**model, "url": engine["url"]}]}}
+    return {**found, "argv": _with(run["argv"], "--base-url", engine["url"])}
 
 
 def _option(argv: t.Sequence[str], name: str) -> str:

@@ -11,7 +11,7 @@ import typing as t
 from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
-from .aisbench import AISBENCH, aisbench_config, aisbench_findings
+from .aisbench import AISBENCH, aisbench_config, aisbench_findings, give_slices
 from .client import backend, client_findings
 from .others import other_services
 from .pool import pool_findings, pool_runs
@@ -60,6 +60,11 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
     ]
     if bench.profile == "pool":
         measured = [run for once in measured for run in pool_runs(plan, bench, once)]
+    if bench.data:
+        give_slices([warm_up, *measured])
+    container = (
+        service["container"] if bench.driver != AISBENCH else None
+    )  # which is a program of the host, and no part of an image
     return {
         "host": service["host"],
         "service": service["name"],
@@ -70,9 +75,9 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
         "options": {
             **_surroundings(service, bench),
             "directory": service["scratch_directory"],
-            "container": (service["container"] or {}).get("name", ""),
+            "container": (container or {}).get("name", ""),
             "runtime": plan["runtime"],
-            "user": "" if service["container"] else plan["user"],
+            "user": "" if service["container"] else plan["user"],  # else the owner of the directory
             "engines": engines[:MOST_ENGINES],
             "others": other_services(plan),
             "prompt_tokens": bench.prefix + bench.input,
@@ -153,7 +158,8 @@ def _run(
     run = {"label": label, "load": load, "rate": rate, "repeat": repeat, "round": "", "engine": "", "evict": ""}
     if bench.driver == AISBENCH:
         at_a_time, trust = load or (prompts if rate else min(prompts, 16)), "--trust-remote-code" in service["argv"]
-        config = aisbench_config(plan, _entry(plan)["url"], bench, at_a_time, prompts, trust, rate)
+        seed = _seed(bench, load or rate, repeat)
+        config = aisbench_config(plan, _entry(plan)["url"], bench, at_a_time, prompts, trust, seed, rate)
         return {**run, "argv": [*_pinned(bench), bench.program], "config": config}
     place = load or rate
     argv = [

@@ -47,7 +47,7 @@ class Bench:
         choice("vllm", "aisbench"),
     )
     program: str = documented(
-        "Driver aisbench: path of ais_bench on the host of the load; with containers, in the engine's image.",
+        "Driver aisbench: path of ais_bench on the host of the load, also if engines are containers.",
         typed("path"),
     )
     loads: tuple[int, ...] = documented("Concurrent requests, one measurement each.", ())
@@ -82,6 +82,10 @@ class Bench:
         "Processors of that host for the load, such as 0-3, apart from those of the engines.", typed("numbers")
     )
     trace: str = documented("File on that host with requests in the format of Mooncake's traces.", typed("path"))
+    data: str = documented(
+        "Driver aisbench: prompts on that host instead of random ones, FILE.jsonl with question and answer in each line, or the folder of gsm8k.",
+        typed("path"),
+    )
     timeout: int = documented("Most seconds of one measurement.", number(3600, 1))
 
 
@@ -109,6 +113,12 @@ def _contradictions(bench: Bench) -> list[Finding]:
     if bench.trace and not bench.trace.startswith("/"):
         problem = f"{bench.trace} is no absolute path"
         found.append(_finding("trace", problem, "Write the whole path of the file on the host of the load."))
+    if bench.data and not bench.data.startswith("/"):
+        problem = f"{bench.data} is no absolute path"
+        found.append(_finding("data", problem, "Write the whole path on the host of the load."))
+    if bench.data and (bench.profile in ("long_prefix", "pool", "trace") or bench.input or bench.prefix):
+        problem = "data has prompts of its own, and the profile or a length asks for others"
+        found.append(_finding("data", problem, "Remove data, or input, prefix and that profile."))
     if len(bench.loads) > MOST_LOADS or any(load < 1 for load in bench.loads):
         found.append(_finding("loads", f"{list(bench.loads)} are no loads", f"Name 1 to {MOST_LOADS} numbers above 0."))
     wrong = [rate for rate in bench.rates if not _is_rate(rate)]

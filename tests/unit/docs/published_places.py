@@ -11,6 +11,7 @@ its number, or by its ``name`` or ``mountPath``:
 * ``SERVICE argv --OPTION KEYS`` (KEYS into its JSON), ``SERVICE argv model``, ``SERVICE file NAME KEYS`` (JSON);
 * ``script NAME VARIABLE`` or ``--OPTION`` of a script in the ConfigMap, ``script NAME find REGULAR-EXPRESSION``, whose group it is;
 * ``inventory VARIABLE KEYS``: what the inventory sets for all hosts, for variables that belong to a role and not to the plan;
+* ``bench KEYS``: the configuration of AISBench in the first round of the profile ``pool``; ``bench argument NAME``: of its command line;
 * ``plan count KIND ...``, ``plan devices KIND``, ``plan addresses``: numbers of services and devices, addresses of the hosts.
 """
 
@@ -19,6 +20,9 @@ from __future__ import annotations
 import json
 import re
 import typing as t
+
+from ansible_collections.ascend.inference.plugins.module_utils.bench.aisbench import arguments
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
 
 Data = t.Mapping[str, t.Any]
 ABSENT = "not set"
@@ -43,6 +47,8 @@ def values_at(plan: Data, place: str) -> list[str]:
     subject, *keys = place.split()
     if subject == "plan":
         return [_of_plan(plan, keys)]
+    if subject == "bench":
+        return [_of_bench(plan, keys)]
     if subject == "inventory":
         return [_of(plan["inventory"], keys)]
     if subject == "host":
@@ -113,6 +119,13 @@ def _of_plan(plan: Data, keys: list[str]) -> str:
     if keys[0] == "addresses":
         return shown([host["address"] for host in plan["hosts"]])
     return _of(plan, keys)
+
+
+def _of_bench(plan: Data, keys: list[str]) -> str:
+    config = bench_runs(plan, {"driver": "aisbench", "program": "/opt/ais_bench", "profile": "pool"})["runs"][1][
+        "config"
+    ]
+    return _of_argument(arguments("/tmp"), keys[1:]) if keys[0] == "argument" else _of(config, keys)
 
 
 def _of_script(script: str, keys: list[str]) -> str:

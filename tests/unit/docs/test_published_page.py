@@ -201,10 +201,9 @@ def test_the_loads_of_the_guides_are_sent_to_their_own_releases(inventory, bench
     """The rows of the benchmarks say so, with both programs."""
     driver = {"driver": "aisbench", "program": "/opt/aisbench/bin/ais_bench"}
     config = bench_runs(planned(inventory), {**bench, **driver})["runs"][-1]["config"]
-    (model,), (dataset,) = config["models"], config["datasets"]
-    prompts = dataset["config"]
+    (model,), prompts = config["models"], config["prompts"]
     pace = model["request_rate"] or model["batch_size"]
-    sent = pace, prompts["RequestCount"], prompts["TokenIdConfig"]["RequestSize"], model["max_out_len"]
+    sent = pace, prompts["count"], prompts["tokens"], model["max_out_len"]
     assert sent == load
     argv = bench_runs(planned(inventory), bench)["runs"][-1]["argv"]
     options = (option, "--num-prompts", "--random-input-len", "--random-output-len")

@@ -43,6 +43,7 @@ config, options = sys.argv[1], sys.argv[2:]
 assert options == ["--mode", "perf", "--work-dir", os.path.dirname(config) + "/out", "--num-warmups", "0", "--debug"], options
 assert os.getcwd() == os.path.dirname(config), "it writes below its current folder"
 seen = json.load(open(config))
+seen["read"] = open(seen["datasets"][0]["path"]).read().splitlines()
 os.mkdir("tmp")
 json.dump([seen, sys.argv, os.stat(config).st_mode, os.stat(".").st_mode, sorted(os.listdir(".."))], open(os.environ["SEEN"], "w"))
 print(os.environ.get("PRINTED", ""))
@@ -60,9 +61,12 @@ sys.exit(int(os.environ.get("STATUS", "0")))
 """
 CONFIG = {
     "models": [{"abbr": "service", "url": "http://x"}],
-    "datasets": [{"abbr": "random", "config": {"RequestCount": 6}}],
+    "datasets": [{"abbr": "random"}],
     "summarizer": {},
+    "prompts": {"count": 6, "tokens": 20, "prefix": 4, "prefixes": 2, "seed": 7},
 }
+OF_A_FILE = {**CONFIG, "prompts": {"file": "/srv/prompts.jsonl", "count": 6}}
+WORDS = [a + b + c for a in "abcde" for b in "fghij" for c in "klmno"]
 
 
 @pytest.fixture
@@ -75,10 +79,13 @@ def measure(tmp_path):
     program.write_text(text)
     program.chmod(0o755)
     (tmp_path / "work").mkdir()
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {f"\u0120{word}": 1 for word in WORDS}}}))
 
-    def run(**environment):
+    def run(prompts=None, **environment):
         env = {"OPENAI_API_KEY": "s3cret", "SEEN": str(tmp_path / "seen"), **environment}
-        command = driver.Command([str(program)], env, [], str(tmp_path / "work"), config=json.loads(json.dumps(CONFIG)))
+        config = json.loads(json.dumps(CONFIG))
+        config["prompts"] = prompts or {**config["prompts"], "model": str(tmp_path)}
+        command = driver.Command([str(program)], env, [], str(tmp_path / "work"), config=config)
         return driver.run_load(command, str(tmp_path / "work" / "bench-17"), 16, 60)
 
     return run
@@ -116,7 +123,6 @@ def test_the_key_is_in_no_argument_and_nothing_stays(measure, tmp_path):
             "Fix: make its environment with Python 3.10",
         ),
         ("ModuleNotFoundError: No module named 'mmengine'", "has no module mmengine. Fix: install ais_bench_benchmark"),
-        ("FileNotFoundError: No tokenizer_config.json found in directory tree: /m", "Fix: add the tokenizer's files"),
         ("ais_bench: error: unrecognized arguments: --num-warmups 0", "Fix: install ais_bench_benchmark 3.1"),
     ],
 )
@@ -142,7 +148,7 @@ def test_a_link_in_place_of_a_folder_is_not_followed(measure):
 def test_a_link_in_place_of_a_left_folder_is_not_removed(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "bench-5").symlink_to(tmp_path / "elsewhere")
-    aisbench.prepare(str(tmp_path / "bench-6"), json.loads(json.dumps(CONFIG)), "")
+    aisbench.prepare(str(tmp_path / "bench-6"), {**json.loads(json.dumps(CONFIG)), "prompts": OF_A_FILE["prompts"]}, "")
     assert sorted(os.listdir(tmp_path)) == ["bench-5", "bench-6", "elsewhere"]
 
 
@@ -162,7 +168,7 @@ def test_a_link_that_replaces_the_new_folder_gets_neither_the_key_nor_an_owner(t
     monkeypatch.setattr(os, "mkdir", replaced)
     monkeypatch.setattr(os, "chown", lambda *_arguments: pytest.fail("it follows links"))
     with pytest.raises(tree.TreeError, match="bench-6"):
-        aisbench.prepare(str(tmp_path / "work" / "bench-6"), json.loads(json.dumps(CONFIG)), "s3cret")
+        aisbench.prepare(str(tmp_path / "work" / "bench-6"), OF_A_FILE, "s3cret")
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
@@ -238,3 +244,35 @@ def test_in_a_container_it_runs_in_its_folder():
     argv = driver.whole_argv(command, "/w/bench-1")
     assert argv[:6] == ["docker", "exec", "--interactive", "--env", "OPENAI_API_KEY", "c"]
     assert argv[8].startswith("cd /w/bench-1 && ") and argv[10:12] == ["/usr/bin/ais_bench", "/w/bench-1/config.json"]
+
+
+def test_random_prompts_are_written_again_from_their_seed(measure, tmp_path):
+    """The rounds of a pool send the same prompts, and the prompts that replace them differ."""
+    sent = []
+    for seed in (7, 7, 8):
+        measure({**CONFIG["prompts"], "model": str(tmp_path), "seed": seed})
+        seen = json.loads((tmp_path / "seen").read_text())[0]
+        sent.append([json.loads(line) for line in seen["read"]])
+        assert "prompts" not in seen and seen["datasets"][0]["path"].startswith(str(tmp_path / "work" / "bench-17"))
+    assert sent[0] == sent[1] != sent[2]
+    questions = [line["question"].split(" ") for line in sent[0]]
+    assert [len(words) for words in questions] == [24] * 6 and set(sum(questions, [])) <= set(WORDS)
+    assert questions[0][:4] == questions[2][:4] != questions[1][:4] and questions[0][4:] != questions[2][4:]
+
+
+def test_a_users_file_is_sent_as_it_is(measure, tmp_path):
+    (tmp_path / "mine.jsonl").write_text('{"question": "a", "answer": ""}\n')
+    measure({"file": str(tmp_path / "mine.jsonl"), "count": 6, "needed": 1})
+    assert json.loads((tmp_path / "seen").read_text())[0]["read"] == ['{"question": "a", "answer": ""}']
+
+
+def test_the_program_runs_as_the_owner_of_its_folder(monkeypatch, tmp_path):
+    """With containers the plan names no user of the host."""
+    known = driver.os.stat
+    monkeypatch.setattr(driver.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(driver.pwd, "getpwuid", lambda uid: {65534: type("Entry", (), {"pw_name": "nobody"})}[uid])
+    for owner, start in ((65534, ["runuser", "--user", "nobody", "--", "bash"]), (0, ["bash"]), (4711, ["bash"])):
+        monkeypatch.setattr(driver.os, "stat", lambda path, owner=owner: os.stat_result((0, 0, 0, 0, owner, *[0] * 5)))
+        argv = driver.whole_argv(driver.Command(["/x"], {}, [], str(tmp_path), config=CONFIG), "/f")
+        assert argv[: len(start)] == start
+    monkeypatch.setattr(driver.os, "stat", known)

@@ -100,6 +100,38 @@ def test_a_trace_that_is_too_long_is_refused_before_anything_is_sent(tmp_path, c
     assert found["failed"] and "1 of 1 requests" in found["msg"] and "larger max-model-len" in found["msg"]
 
 
+AISBENCH = """
+import json, sys
+config = json.load(open(sys.argv[1]))
+print(len(open(config["datasets"][0]["path"]).read().splitlines()), "prompts")
+"""
+VOCABULARY = {"model": {"vocab": {f"\u0120{one}{two}": 0 for one in "abcdefghij" for two in "klmnopqrst"}}}
+
+
+def test_aisbench_gets_as_many_prompts_as_replace_a_cache(tmp_path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(VOCABULARY))
+    prompts = {"model": str(tmp_path), "count": 3, "tokens": 5, "prefix": 0, "prefixes": 1, "seed": 1}
+    for evict, count in (("", 3), ("d1", 7)):
+        arguments = {
+            "deployment": str(tmp_path),
+            "directory": str(tmp_path),
+            "argv": [sys.executable, "-c", AISBENCH],
+            "config": {"models": [{}], "datasets": [{}], "prompts": prompts},
+            "engines": [{"name": "d1", "url": "http://127.0.0.1:1"}],
+            "evict": evict,
+            "prompt_tokens": 5,
+        }
+        program = f"from {MODULE.rpartition('.')[0]} import service_bench as m; m.prompts_that_evict = lambda *given: 7; m.main()"
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert f"{count} prompts" in json.loads(done.stdout)["msg"], done.stderr
+
+
 class Failed(Exception):
     pass
 

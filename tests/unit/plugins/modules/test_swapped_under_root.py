@@ -145,7 +145,11 @@ def written_by_root(base, home):
     for step in (
         lambda: away.note(away_list, {"http://10.0.0.1:7100"}),
         lambda: away.clear(away_list, {"http://10.0.0.1:7100"}),
-        lambda: aisbench.prepare(str(work / "bench-1"), {"models": [{}]}, "a key of the API"),
+        lambda: aisbench.prepare(
+            str(work / "bench-1"),
+            {"models": [{}], "datasets": [{}], "prompts": {"file": "/srv/p.jsonl"}},
+            "a key of the API",
+        ),
         lambda: aisbench.remove(str(work / "bench-1")),
         lambda: tree.remove_folder(str(base), str(work), True),
         lambda: call(base, **wanted(base)),

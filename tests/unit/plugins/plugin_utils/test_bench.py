@@ -93,16 +93,59 @@ def test_aisbench_gets_its_own_configuration_and_nothing_of_the_engine(plan):
         "a second try would hide a failure"
     )
     assert model["generation_kwargs"] == {"temperature": 0, "ignore_eos": True}
-    assert dataset["config"]["RequestCount"] == 64 and dataset["config"]["Type"] == "tokenid"
-    assert dataset["config"]["TokenIdConfig"] == {"RequestSize": 3500, "PrefixLen": 0}
+    assert dataset["type"] == "ais_bench.benchmark.datasets.custom.CustomDataset"
+    size = {"count": 64, "tokens": 3500, "prefix": 0, "prefixes": 8}
+    assert run["config"]["prompts"] == {"model": plan["model"]["path"], **size, "seed": 4002}
+    seeds = [run["config"]["prompts"]["seed"] for run in found["runs"]]
+    assert len(set(seeds)) == len(seeds), "other prompts in each measurement"
     assert found["options"]["environment"] == {"HF_HUB_OFFLINE": "1"} and found["options"]["source"] == []
-    prefixed = bench_runs(plan, {**AISBENCH, "profile": "long_prefix", "prefixes": 1})["runs"][1]["config"]["datasets"][
-        0
-    ]
-    assert prefixed["config"]["TokenIdConfig"] == {"RequestSize": 8704, "PrefixLen": 8192}
+    prefixed = bench_runs(plan, {**AISBENCH, "profile": "long_prefix"})["runs"][1]["config"]["prompts"]
+    assert (prefixed["tokens"], prefixed["prefix"], prefixed["prefixes"]) == (512, 8192, 8)
     assert all(run["config"] == {} for run in bench_runs(plan, SMOKE)["runs"])
     warm_up = found["runs"][0]["config"]
-    assert 1 <= warm_up["models"][0]["batch_size"] <= warm_up["datasets"][0]["config"]["RequestCount"]
+    assert 1 <= warm_up["models"][0]["batch_size"] <= warm_up["prompts"]["count"]
+
+
+def test_aisbench_measures_the_rounds_of_a_pool():
+    """A, B, A, and A at the other instance: the procedure of the guide."""
+    plan = plan_of("a2_colocated_pool")
+    found = bench_runs(plan, {**AISBENCH, "profile": "pool", "repeats": 1})
+    rounds = found["runs"][1:]
+    sent = [(run["round"], run["engine"], run["config"]["prompts"]["seed"], run["evict"]) for run in rounds]
+    a = rounds[0]["config"]["prompts"]["seed"]
+    assert sent == [
+        ("cold", "colocated-0", a, ""),
+        ("evict", "colocated-0", a + 500_000, "colocated-0"),
+        ("own memory", "colocated-0", a, ""),
+        ("other instance", "colocated-1", a, ""),
+    ]
+    urls = {engine["name"]: engine["url"] for engine in plan["verify"]["colocated"]}
+    assert all(run["config"]["models"][0]["url"] == urls[run["engine"]] for run in rounds)
+    assert found["options"]["container"] == "", "its program is one of the host, also if engines are containers"
+    few = bench_runs(plan, {**AISBENCH, "profile": "pool", "repeats": 1, "evict": 40})["runs"][2]
+    assert (few["config"]["prompts"]["count"], few["evict"]) == (40, "")
+
+
+def test_aisbench_sends_a_file_of_which_each_measurement_has_other_prompts(plan):
+    settings = {**AISBENCH, "profile": "latency", "loads": [2], "prompts": 10, "repeats": 2}
+    runs = bench_runs(plan, {**settings, "data": "/srv/gsm8k"})["runs"]
+    datasets = [run["config"]["datasets"][0] for run in runs]
+    warm_up = runs[0]["config"]["prompts"]["count"]
+    assert {each["type"] for each in datasets} == {"ais_bench.benchmark.datasets.gsm8k.GSM8KDataset"}
+    assert [each["reader_cfg"]["test_range"] for each in datasets] == [
+        f"[0:{warm_up}]",
+        f"[{warm_up}:{warm_up + 10}]",
+        f"[{warm_up + 10}:{warm_up + 20}]",
+    ]
+    assert runs[2]["config"]["prompts"] == {"file": "/srv/gsm8k", "count": 10, "needed": warm_up + 20}
+    lines = bench_runs(plan, {**settings, "data": "/srv/p.jsonl"})["runs"][0]["config"]["datasets"][0]
+    assert lines["type"].endswith(".custom.CustomDataset")
+
+
+def test_aisbench_sends_a_rate_evenly_or_at_random(plan):
+    for arrival, burstiness in (("constant", 0), ("poisson", 1)):
+        runs = bench_runs(plan, {**AISBENCH, "profile": "latency", "rates": [2], "arrival": arrival})["runs"]
+        assert runs[1]["config"]["models"][0]["traffic_cfg"] == {"burstiness": burstiness}
 
 
 @pytest.mark.parametrize(
@@ -169,7 +212,6 @@ def test_a_rate_lasts_a_minute_and_may_be_even(plan):
         ({"rates": [1], "loads": [1]}, "both loads and rates are set"),
         ({"rates": [1], "profile": "pool"}, "has arrivals of its own"),
         ({"arrival": "constant"}, "arrival is set, and no rates"),
-        ({**AISBENCH, "rates": [1], "arrival": "constant"}, "is decided by aisbench"),
     ],
 )
 def test_rates_that_cannot_be_sent_are_refused(plan, settings, problem):
@@ -239,9 +281,11 @@ def test_in_a_container_the_program_of_the_image_runs():
         ({"driver": "aisbench"}, "its program is not known"),
         ({**AISBENCH, "program": "ais_bench"}, "ais_bench"),
         ({"program": "/usr/bin/ais_bench"}, "whose program is known"),
-        ({**AISBENCH, "profile": "trace", "trace": "/x.jsonl"}, "the profile trace sends the same prompts again"),
-        ({**AISBENCH, "profile": "pool"}, "the profile pool sends the same prompts again"),
-        ({**AISBENCH, "profile": "long_prefix"}, "one common prefix, not 8"),
+        ({**AISBENCH, "profile": "trace", "trace": "/x.jsonl"}, "sends traces with driver: vllm only"),
+        ({"data": "/srv/p.jsonl"}, "sends no file with driver: vllm"),
+        ({**AISBENCH, "data": "p.jsonl"}, "p.jsonl is no absolute path"),
+        ({**AISBENCH, "data": "/srv/p.jsonl", "input": 10}, "data has prompts of its own"),
+        ({**AISBENCH, "data": "/srv/p.jsonl", "profile": "pool"}, "data has prompts of its own"),
         ({**AISBENCH, "slo": {"ttft": 100}}, "does not count good requests"),
         ({"loads": [0]}, "are no loads"),
         ({"host": "nowhere"}, "nowhere runs no engine"),
