@@ -184,6 +184,10 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.10.1rc1", "VLLM_ASCEND_LLMDD_RPC_PORT"),
         ("0.12.0rc1", ""),
     ),
+    # 0.9.1 and 0.10.0rc1 have the variable in envs.py only; their connector binds to tcp://0.0.0.0
+    "llmdatadist_bind_env": (("0.10.1rc1", "VLLM_ASCEND_LLMDD_RPC_IP"), ("0.12.0rc1", "")),
+    # Tutorials that say "on both prefill and decode nodes simultaneously"; from 0.23.0rc1 on platform.py switches it off for kv_producer
+    "recompute_on_prefill": (("0.13.0", "recommended"), ("0.23.0rc1", "ignored")),
     "rank_table_env": (("0.9.1rc2", _RANK_TABLE), ("0.9.2rc1", ""), ("0.10.0rc1", _RANK_TABLE), ("0.12.0rc1", "")),
     "use_v1_env": (("0.8.4rc1", True), ("0.12.0rc1", False)),
     "store_port_key": (("0.11.0rc0", "mooncake_rpc_port"), ("0.12.0rc1", "lookup_rpc_port")),

@@ -48,7 +48,9 @@ class Release:
     use_ascend_direct: bool = False
     free_timeout_env: str = ""
     llmdatadist_port_env: str = ""
+    llmdatadist_bind_env: str = ""  # empty: its port listens on all addresses
     rank_table_env: str = ""
+    recompute_on_prefill: str = ""  # "recommended" by its documents, "ignored" by its code
     use_v1_env: bool = False
     store_port_key: str = "lookup_rpc_port"
     module_path_wins: bool = False

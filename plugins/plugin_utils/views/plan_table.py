@@ -109,6 +109,9 @@ def _row(services: list[Plan]) -> tuple[str, ...]:
 
 
 def _commands(plan: Plan) -> list[str]:
+    """The commands as processes get them; in a cluster the scripts that pods run, which have their addresses from the pod."""
+    if plan["runtime_facts"]["in_cluster"]:
+        return _scripts(plan)
     lines: list[str] = []
     for service in plan["services"]:
         lines += ["", f"# {service['name']} on {service['host']} ({service['address']})"]
@@ -116,6 +119,18 @@ def _commands(plan: Plan) -> list[str]:
         lines += [f"{name}={shlex.quote(value)} \\" for name, value in service["env"].items()]
         lines += [f"{name}=(secret {secret}) \\" for name, secret in service["secret_env"].items()]
         lines += _broken(service["argv"])
+    return lines
+
+
+def _scripts(plan: Plan) -> list[str]:
+    lines: list[str] = []
+    for thing in (thing for thing in plan["objects"] if thing["kind"] == "ConfigMap"):
+        for name in (name for name in thing["data"] if name.endswith(".sh")):
+            lines += [
+                "",
+                f"# {name} of ConfigMap {thing['metadata']['name']}",
+                *thing["data"][name].rstrip().split("\n"),
+            ]
     return lines
 
 

@@ -15,12 +15,19 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible.errors import AnsibleFilterError
+from ansible_collections.ascend.inference.plugins.filter.advise import services_filter as engine_counters
+from ansible_collections.ascend.inference.plugins.filter.drill import runs_filter as drill_runs
+from ansible_collections.ascend.inference.plugins.filter.fabric import settings as fabric_settings
+from ansible_collections.ascend.inference.plugins.filter.monitoring import files_filter as monitoring_files
 from ansible_collections.ascend.inference.plugins.module_utils.diagnosis.log_causes import CAUSES
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import STEPS
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables as topology
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes import playbooks
 from ansible_collections.ascend.inference.tests.unit.docs.published_places import places, values_at
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import INVENTORIES, plan_of
 
@@ -183,6 +190,60 @@ def test_what_does_a_step_exists(reference):
 )
 def test_what_does_not_exist_is_found(reference):
     assert not exists(reference)
+
+
+# What a playbook asks the plan before its first task on a host; it raises for a refusal. compare has two stages of bench.
+ASKED = {
+    "advise": lambda plan, settings: engine_counters(plan),
+    "bench": bench_runs,
+    "compare": bench_runs,
+    "drill": lambda plan, settings: drill_runs(
+        plan, {"faults": [{"kind": "decode", "action": "jitter"}], "without_spare": True}, plan["deployment"]
+    ),
+    "fabric": lambda plan, settings: fabric_settings(plan, {}),
+    "monitoring": lambda plan, settings: monitoring_files(plan, {}),
+}
+LOADS = {"colocated_pool": {"profile": "pool"}, "llmdatadist_w8a8": {"profile": "smoke"}}  # of the guides
+
+
+def refusal(playbook, plan, settings):
+    """Why a playbook does nothing with a plan; empty if it goes on to the hosts."""
+    text = playbooks.instead(plan["runtime_facts"], playbook, plan["deployment"])
+    try:
+        ASKED.get(playbook, lambda *given: None)(plan, settings)
+    except (AnsibleFilterError, PlanError) as error:
+        return text or str(error)
+    return text
+
+
+PLAYED = sorted(
+    {
+        (guide, inventory, reference.split()[1])
+        for guide, data in GUIDES.items()
+        for row in data["rows"]
+        for reference in row.get("by", ())
+        if reference.startswith("playbook ")
+        for inventory in inventories_of(guide, row)
+    }
+)
+
+
+@pytest.mark.parametrize(("guide", "inventory", "playbook"), PLAYED)
+def test_a_playbook_that_a_row_names_serves_its_inventory(guide, inventory, playbook):
+    assert refusal(playbook, planned(inventory), LOADS.get(guide, {})) == ""
+
+
+@pytest.mark.parametrize(
+    ("inventory", "playbook", "settings"),
+    [
+        ("a3_kthena_1p1d", "bench", {}),
+        ("a3_kthena_1p1d", "compare", {}),
+        ("a3_llmdatadist_w8a8", "bench", {"profile": "long_prefix"}),
+        ("a3_llmdatadist_w8a8", "bench", {"profile": "pool"}),
+    ],
+)
+def test_a_playbook_that_is_refused_is_found(inventory, playbook, settings):
+    assert refusal(playbook, planned(inventory), settings) != ""
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.vars.manager import VariableManager
 from ansible_collections.ascend.inference.plugins.filter.launch_plan import launch_plan_filter
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.model import RECOMPUTE_HERE
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
 
 INVENTORIES = pathlib.Path(__file__).resolve().parents[3] / "inventories"
@@ -122,12 +124,24 @@ def test_a3_mooncake_1p1d_keeps_the_pools_of_0_3_7_clear():
     assert "/etc/hccn.conf:/etc/hccn.conf:ro" in prefill["container"]["mounts"]
 
 
+def test_commands_of_a_cluster_are_those_that_its_pods_run():
+    plan = plan_of("a3_kthena_1p1d")
+    printed = "\n".join(plan_table(plan, "commands"))
+    scripts = [
+        thing["data"][name] for thing in plan["objects"] if thing["kind"] == "ConfigMap" for name in thing["data"]
+    ]
+    run = [text for text in scripts if "exec " in text and text.startswith("#!/bin/bash")]
+    assert len(run) == 3 and all(text.strip() in printed for text in run)
+    assert "decode-0.pod" not in printed and '--host "${POD_IP}"' in printed and "kv_connector_module_path" in printed
+
+
 def test_a2_llmdatadist_1p2d_names_the_rank_table():
     plan = plan_of("a2_llmdatadist_1p2d")
     decode = service(plan, "decode-1")
     path = decode["env"]["DISAGGREGATED_PREFILL_RANK_TABLE_PATH"]
     assert {"path": path, "content": "", "mode": "0640", "from": "rank_table"} in decode["files"]
     assert decode["env"]["VLLM_ASCEND_LLMDD_RPC_PORT"] == "5900"
+    assert decode["env"]["VLLM_ASCEND_LLMDD_RPC_IP"] == "192.0.2.3"
     assert decode["env"]["ASCEND_RT_VISIBLE_DEVICES"] == "6,7"
     assert kv(decode) == {
         "kv_buffer_device": "npu",
@@ -140,7 +154,8 @@ def test_a2_llmdatadist_1p2d_names_the_rank_table():
 def test_a3_llmdatadist_w8a8_uses_the_names_of_0_9_1():
     decode = service(plan_of("a3_llmdatadist_w8a8"), "decode-0")
     assert decode["env"]["VLLM_LLMDD_RPC_PORT"] == "5659"
-    assert decode["env"]["VLLM_ASCEND_LLMDD_RPC_IP"] == "192.0.2.164"  # without ASCEND only the port
+    assert "VLLM_ASCEND_LLMDD_RPC_IP" not in decode["env"]  # its connector does not read it
+    assert "ACL_OP_INIT_MODE" not in decode["env"]
     assert decode["env"]["VLLM_USE_V1"] == "1"
     assert "/usr/local/Ascend/nnal/atb/set_env.sh" in decode["source"]
 
@@ -170,3 +185,17 @@ def test_the_verification_understands_its_section(name):
     reader = pytest.importorskip("ansible_collections.ascend.inference.plugins.module_utils.verify.plan")
     section = reader.read_plan(plan_of(name)["verify"])
     assert section.engines
+
+
+@pytest.mark.parametrize(
+    ("release", "known"),
+    [
+        ("0.12.0rc1", ""),
+        ("0.13.0", "documents of this release recommend"),
+        ("0.18.0", "documents of this release recommend"),
+        ("0.23.0", "this release ignores it"),
+    ],
+)
+def test_recompute_on_prefill_is_judged_by_what_upstream_says_of_the_release(release, known):
+    wanted = RELEASES[release].recompute_on_prefill
+    assert known in RECOMPUTE_HERE.get(wanted, "") and bool(known) == bool(wanted)

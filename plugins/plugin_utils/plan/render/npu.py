@@ -52,7 +52,7 @@ def npu_environment(
     if instance.processes[-1].host is not instance.first.host:
         env["HCCL_CONNECT_TIMEOUT"] = 1200
     env.update(_transfer(context, instance, process))
-    env.update(_link(context, process.host))
+    env.update(_link(context, process.host, context.transfer_of(instance.pool)))
     if context.description.kv_hold_timeout and context.release.free_timeout_env:
         env[context.release.free_timeout_env] = context.description.kv_hold_timeout
     ruled_out = EXCLUSIVE if any(name in user_env for name in EXCLUSIVE) else ()
@@ -75,15 +75,19 @@ def _transfer(context: Context, instance: Instance, process: Process) -> dict[st
     if "llmdatadist" in transfers and context.release.rank_table_env:
         env[context.release.rank_table_env] = rank_table_path(context)
         env[context.release.llmdatadist_port_env] = context.ports[instance.process_name(process)].llmdatadist
-        env["VLLM_ASCEND_LLMDD_RPC_IP"] = process.host.address
+        if context.release.llmdatadist_bind_env:
+            env[context.release.llmdatadist_bind_env] = process.host.address
     return env
 
 
-def _link(context: Context, host: Host) -> dict[str, t.Any]:
-    """Variables for the link between NPUs; the store needs more than engine-to-engine transfer."""
+def _link(context: Context, host: Host, transfers: t.Container[str]) -> dict[str, t.Any]:
+    """Variables for the link between NPUs; the store needs more than engine-to-engine transfer.
+
+    ACL_OP_INIT_MODE is in upstream's guides of Mooncake on A3, and in none of LLMDataDist (release notes: only for V0 speculative decoding).
+    """
     link, pooled = link_of(context, host), context.store and context.description.store.backend == "mooncake"
     env: dict[str, t.Any] = {"HCCL_RDMA_TIMEOUT": RDMA_TIMEOUT} if link == "roce" and host.hardware != "950" else {}
-    if host.hardware == "a3" and link == "hccs":
+    if host.hardware == "a3" and link == "hccs" and "llmdatadist" not in transfers:
         env["ACL_OP_INIT_MODE"] = 1
     if (host.hardware == "a2" and context.store) or (host.hardware == "a3" and link == "roce"):
         env["HCCL_INTRA_ROCE_ENABLE"] = 1

@@ -235,7 +235,9 @@ def _release(context: Context) -> dict[str, t.Any]:
         }
     elif not context.engine.connectors and context.p2p == "llmdatadist":
         # Logged before the pull; a failed pull raises and the request gets no answer (connector of 0.11.0),
-        # so together with a complete answer the line proves the transfer.
+        # so together with a complete answer the line proves the transfer. "All transfers completed for request: ID" of prefill (0.9.1rc2 to
+        # 0.10.1rc1) would be after it. But a rank logs it only if all ranks of decode report to this one rank, which they do only if prefill
+        # has no tensor parallelism, or decode has none (send_finish_to_remote, _increment_task_count).
         lines = {"transferred": "Try pull blocks from remote server"}
     return {
         "name": release.name,

@@ -118,6 +118,11 @@ same(
     "Prefill and decode load the model with different quantization.\n\n"
     "Their results differ, so decode continues from a KV cache that does not match its weights.",
 )
+# release.recompute_on_prefill -> what a finding says of it
+RECOMPUTE_HERE = {
+    "recommended": ", as documents of this release recommend, and upstream found later that answers can become less accurate",
+    "ignored": ", and this release ignores it there with a warning",
+}
 
 
 @RULES.rule(
@@ -359,17 +364,19 @@ def eager(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "RECOMPUTE-ON-PREFILL",
     "Remove recompute_scheduler_enable from prefill's additional-config; only decode uses it.",
-    "vllm-ascend #11265, #8240; switched off with a warning in 0.23.0",
+    "vllm-ascend #11265 (accuracy; mended in 0.23.0rc1, which ignores it on prefill); tutorials of 0.13.0 to 0.22.1rc1 recommend it",
     "warning",
 )
 def recompute_prefill(case: Case) -> t.Iterator[Finding]:
     """The recompute scheduler is enabled on prefill.
 
-    Only decode supports it; on prefill answers become wrong or requests hang.
+    It is made for decode. On prefill it can make answers less accurate, which upstream found after documents of several releases had recommended
+    it for both; later releases ignore it there. No error, since no release has been named faulty whose own documents do not recommend it.
     """
+    known = RECOMPUTE_HERE.get(case.context.release.recompute_on_prefill, "")
     for view in case.of("prefill"):
         if view.mapping("additional-config").get("recompute_scheduler_enable"):
-            problem = "the recompute scheduler is enabled on prefill"
+            problem = f"the recompute scheduler is enabled on prefill{known}"
             yield Finding.at(view.key_path("additional-config", "recompute_scheduler_enable"), True, problem)
 
 
