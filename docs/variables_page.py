@@ -26,6 +26,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description impor
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.fabric import Fabric
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.tune import Tune
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.settings import Drill, DrillLimits, Fault
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.settings import Deployment, Entry, Model, Team
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.settings import AlertSettings, Monitoring
 
 PAGE = HERE / "docsite" / "rst" / "variables.rst"
@@ -151,6 +152,10 @@ def page() -> str:
         (Drill, "inference_drill"),
         (Fault, "inference_drill.faults[]"),
         (DrillLimits, "inference_drill.limits"),
+        (Entry, "inference_entry"),
+        (Deployment, "inference_entry.deployments.NAME"),
+        (Model, "inference_entry.models.NAME"),
+        (Team, "inference_entry.teams.NAME"),
         (Monitoring, "inference_monitoring"),
         (AlertSettings, "inference_monitoring.alerts.NAME"),
     ):

@@ -76,6 +76,7 @@ RUN_VARIABLES = {
     "drill_confirm": "The name of the deployment, which confirms that the playbook drill may kill its services.",
     "drill_json": "File for the report of the playbook drill, as JSON.",
     "drill_markdown": "File for the report of the playbook drill, as Markdown.",
+    "entry": "What the playbook entry deploys: models of several deployments and teams with limits at one address, see below.",
     "fabric_accept_loss": "Whether the playbook fabric may change an address although that drops a gateway or routes. Default: false.",
     "fabric_json": "File for the report of the playbook fabric, as JSON.",
     "fabric_rollback": "Whether the playbook fabric sets the values of before its first change again.",

@@ -1,0 +1,272 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The entry as a configuration of HAProxy. This file and model.lua alone know the program.
+
+HAProxy 2.4 or later with Lua, as Debian, Ubuntu and openEuler build it. It keeps a buffer only while data is in transit, so a buffer that can
+hold the largest request costs an idle stream nothing; documents that say otherwise describe versions before 1.7.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import posixpath
+import re
+import typing as t
+
+from ..plan.render.client_paths import LISTED
+from ..plan.render.frontend import CLIENTS, filled
+from ..plan.service import bracketed
+from .plan import EntryPlan, Grant, Route, Way
+
+PROGRAM = "/usr/sbin/haproxy"
+PACKAGE = "haproxy"
+USER = "haproxy"  # made by the package
+CONFIGURED = "haproxy.cfg"
+RELOAD = "/bin/kill -USR2 $MAINPID"  # the master starts a new worker; the former one ends its streams
+HEADERS = 65536  # bytes of a request's headers that clients may send
+GUESSES = 30  # requests a minute without a known key, for each address
+STOP = 3600  # seconds in which open streams of a replaced process may end
+
+# A check and the count behind it are two steps, so two threads may let through one request more than a limit. Tables of limits pass to the
+# process that a reload starts, through the peer. Only a connection that was refused is tried elsewhere: a request that was sent may have been
+# carried out. Comments on health and connections: plan/render/balancer.py.
+CONFIGURATION = """# Written by ascend.inference: changes here are lost.
+global
+    maxconn 8192
+    no strict-limits
+    nbthread 2
+    localpeer entry
+    hard-stop-after @STOP@s
+    tune.bufsize @BUFFER@
+    tune.maxrewrite 16384
+    lua-load @FOLDER@/model.lua
+    stats socket @RUN@/admin.sock mode 600 level admin
+    ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets
+    log stdout format raw local0 notice
+defaults
+    mode http
+    log global
+    option http-no-delay
+    option abortonclose
+    timeout connect 2s
+    timeout check 2s
+    timeout queue 5s
+    timeout client @CLIENT@s
+    timeout http-request @CLIENT@s
+    timeout http-keep-alive @CLIENT@s
+    timeout server @ANSWER@s
+    http-error status 400 content-type application/json string '@MALFORMED@'
+    http-error status 408 content-type application/json string '@SLOW@'
+    http-error status 500 content-type application/json string '@BROKEN@'
+    http-error status 502 content-type application/json string '@ENDED@'
+    http-error status 503 content-type application/json string '@SILENT@'
+    http-error status 504 content-type application/json string '@LATE@'
+peers entry
+    peer entry 127.0.0.1:@PEER@
+backend teams
+    stick-table type string len 64 size 1k expire 1h store gpc0,gpc0_rate(60s),conn_cur peers entry
+backend strangers
+    stick-table type ipv6 size 100k expire 2m store gpc0,gpc0_rate(60s)
+frontend clients
+    bind @LISTEN@
+    http-request set-var(txn.id) uuid()
+    acl listed path @LISTED@
+    acl served path @PATHS@
+    http-request return status 404 content-type application/json string '@NOPATH@' unless listed or served
+    acl single req.fhdr_cnt(authorization) eq 1
+    acl bearer req.fhdr(authorization) -m beg "Bearer "
+    http-request set-var(txn.digest) req.fhdr(authorization),bytes(7),sha2(256),hex,lower if single bearer
+    http-request set-var(txn.team) var(txn.digest),map_str(@FOLDER@/keys.map)
+    acl known var(txn.team) -m found
+    http-request track-sc1 src table strangers unless known
+    http-request return status 429 content-type application/json string '@GUESSING@' hdr Retry-After 2 if !known { sc1_gpc0_rate ge @GUESSES@ }
+    http-request sc-inc-gpc0(1) unless known
+    http-request return status 401 content-type application/json string '@UNKNOWN@' hdr WWW-Authenticate Bearer unless known
+    http-request return status 405 content-type application/json string '@METHOD@' hdr Allow GET if listed !{ method GET }
+    http-request return status 405 content-type application/json string '@METHOD@' hdr Allow POST if served !{ method POST }
+    http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
+@LISTS@    http-request track-sc0 var(txn.team) table teams
+@PARALLEL@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
+    http-request wait-for-body time @CLIENT@s
+    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
+    http-request lua.model
+    http-request return status 400 content-type application/json lf-string '@FAULT@' if { var(txn.fault) -m found }
+    http-request set-var(txn.route) var(txn.model),map_str(@FOLDER@/models.map)
+    http-request return status 404 content-type application/json lf-string '@NOMODEL@' unless { var(txn.route) -m found }
+    http-request set-var(txn.grant) var(txn.team),concat(/,txn.model)
+    http-request return status 403 content-type application/json lf-string '@FOREIGN@' unless { var(txn.grant),map_str(@FOLDER@/grants.map) -m found }
+@RATES@    http-request sc-inc-gpc0(0)
+    http-request del-header @NOTCLIENTS@ -m reg
+    http-request set-header X-Request-Id %[var(txn.id)]
+    http-request set-uri %[path]
+    use_backend %[var(txn.route)]
+@BACKENDS@frontend status
+    bind 127.0.0.1:@STATUS@
+    http-request return status 404 unless { path /health }
+    http-request return status 503 content-type application/json lf-string '@STATES@' if @NOWAY@
+    http-request return status 200 content-type application/json lf-string '@STATES@'
+"""
+BACKEND = """backend @ROUTE@
+    balance roundrobin
+    option allbackups
+    option httpchk
+    http-check send meth GET uri @HEALTH@
+    http-check expect status 200-499
+    retries 3
+    retry-on conn-failure
+    option redispatch 1
+    option http-server-close
+    http-reuse never
+    option srvtcpka
+    srvtcpka-idle 10s
+    srvtcpka-intvl 5s
+    srvtcpka-cnt 3
+    http-request set-header Host @HOST@
+@KEY@    http-response set-header X-Request-Id %[var(txn.id)]
+    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down
+@SERVERS@"""
+
+
+def error(message: str, kind: str = "invalid_request_error", code: str = "") -> str:
+    """An error as the OpenAI API has it. In a configuration it stands between single quotes."""
+    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code or None}})
+
+
+ERRORS = {
+    "MALFORMED": error("the request cannot be read"),
+    "SLOW": error("the request did not arrive in time"),
+    "BROKEN": error("the entry failed", "server_error"),
+    "ENDED": error("the router ended during the request", "server_error"),
+    "SILENT": error("no router of this model answers", "server_error"),
+    "LATE": error("the router did not answer in time", "server_error"),
+    "NOPATH": error("there is no such path"),
+    "UNKNOWN": error("unknown API key", "authentication_error", "invalid_api_key"),
+    "GUESSING": error("too many requests without a known API key from this address", "authentication_error"),
+    "METHOD": error("this path has another method"),
+    "HEADERS": error("the headers are larger than 64 KiB"),
+    "FOREIGN": error("this API key may not use the model %[var(txn.model)]", "permission_error", "model_not_allowed"),
+    "FAULT": error("%[var(txn.fault)]"),
+    "NOMODEL": error("the model %[var(txn.model)] does not exist", code="model_not_found"),
+}
+PARALLEL = error("too many requests of this team at a time", "rate_limit_error", "rate_limit_exceeded")
+BUSY = error("too many requests of this team in a minute", "rate_limit_error", "rate_limit_exceeded")
+
+
+def files(
+    plan: EntryPlan, folder: str, run: str, digests: t.Mapping[str, str], keys: t.Mapping[str, str]
+) -> dict[str, str]:
+    """Contents by name. ``digests``: teams by digest of a key; ``keys``: engines' keys by deployment. Only engine_keys.map has a key."""
+    grants = [f"{grant.team}/{model} yes" for grant in plan.grants for model in grant.models]
+    return {
+        CONFIGURED: _configuration(plan, folder, run),
+        "model.lua": _script(),
+        "keys.map": _map(f"{digest} {team}" for digest, team in sorted(digests.items())),
+        "models.map": _map(f"{route.model} {backend(route.model)}" for route in plan.routes),
+        "grants.map": _map(grants),
+        "engine_keys.map": _map(f"{name} Bearer {key}" for name, key in sorted(keys.items())),
+    }
+
+
+def start(configuration: str) -> list[str]:
+    """The command of the unit: a master that tells systemd when it is ready, and a worker."""
+    return [PROGRAM, "-Ws", "-f", configuration]
+
+
+def check(configuration: str) -> list[str]:
+    """The command that reads all files and starts nothing."""
+    return [PROGRAM, "-c", "-f", configuration]
+
+
+def _script() -> str:
+    with open(posixpath.join(posixpath.dirname(__file__), "model.lua"), encoding="utf-8") as file:
+        return file.read()
+
+
+def _map(lines: t.Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _list(grant: Grant) -> str:
+    models = [{"id": model, "object": "model", "created": 0, "owned_by": "entry"} for model in grant.models]
+    return json.dumps({"object": "list", "data": models})
+
+
+def backend(model: str) -> str:
+    """The name of a model's backend. Names of models have characters that HAProxy's do not."""
+    return f"{re.sub('[^A-Za-z0-9]', '_', model)[:40]}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
+
+
+def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
+    settings = plan.settings
+    body = settings.body_mib * 2**20
+    states = [f'"{route.model}": %[nbsrv({backend(route.model)})]' for route in plan.routes]
+    secured = f" ssl crt {folder}/entry.pem alpn http/1.1"
+    kept = "|".join([*(name.lower() for name in CLIENTS), "content-length", "transfer-encoding", "host"])
+    values = {
+        **ERRORS,
+        "STOP": str(STOP),
+        "BUFFER": str(body + HEADERS + 3 * 16384),
+        "FOLDER": folder,
+        "RUN": run,
+        "CLIENT": str(settings.client_timeout),
+        "ANSWER": str(settings.answer_timeout),
+        "LISTEN": f"{bracketed(settings.address)}:{settings.port}{'' if settings.plain_http else secured}",
+        "LISTED": LISTED,
+        "PATHS": " ".join(settings.paths),
+        "GUESSES": str(GUESSES),
+        "MOSTHEADERS": str(HEADERS),
+        "BODY": str(body),
+        "LARGE": error(f"the request is larger than {settings.body_mib} MiB"),
+        "LISTS": _lines(
+            f"http-request return status 200 content-type application/json string '{_list(grant)}'"
+            f" if listed {{ var(txn.team) -m str {grant.team} }}"
+            for grant in plan.grants
+        ),
+        "PARALLEL": _lines(_limit(grant, "sc0_conn_cur gt", grant.concurrent, PARALLEL, 1) for grant in plan.grants),
+        "RATES": _lines(
+            _limit(grant, "sc0_gpc0_rate ge", grant.requests_per_minute, BUSY, 60) for grant in plan.grants
+        ),
+        "NOTCLIENTS": f"^(?!(?:{kept})$)",
+        "BACKENDS": "".join(_backend(route, folder) for route in plan.routes),
+        "STATUS": str(settings.status_port),
+        "PEER": str(settings.peer_port),
+        "STATES": '{"routers": {' + ", ".join(states) + "}}",
+        "NOWAY": " or ".join(f"{{ nbsrv({backend(route.model)}) lt 1 }}" for route in plan.routes),
+    }
+    return filled(CONFIGURATION, values)
+
+
+def _lines(lines: t.Iterable[str]) -> str:
+    return "".join(f"    {line}\n" for line in lines if line)
+
+
+def _limit(grant: Grant, condition: str, limit: int, message: str, seconds: int) -> str:
+    """The refusal of one team's limit; empty without one. A client comes back when about one request more is allowed."""
+    after = max(1, math.ceil(seconds / limit)) if limit else 0
+    return (
+        limit
+        and (
+            f"http-request return status 429 content-type application/json string '{message}' hdr Retry-After {after}"
+            f" if {{ var(txn.team) -m str {grant.team} }} {{ {condition} {limit} }}"
+        )
+        or ""
+    )
+
+
+def _backend(route: Route, folder: str) -> str:
+    key = f"http-request set-header Authorization %[str({route.keys}),map_str({folder}/engine_keys.map)]"
+    values = {
+        "ROUTE": backend(route.model),
+        "HEALTH": route.health,
+        "HOST": route.ways[0].address,
+        "KEY": _lines([key if route.keys else ""]),
+        "SERVERS": _lines(map(_server, route.ways)),
+    }
+    return filled(BACKEND, values)
+
+
+def _server(way: Way) -> str:
+    return f"server {way.name} {way.address} {'backup' if way.spare else f'weight {way.weight}'}"

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From the variable `inference_entry` and the texts of its files to what the role writes."""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+
+from ..description.findings import PlanError
+from . import haproxy
+from .keys import engine_keys, team_keys
+from .plan import entry_plan
+from .reading import read_entry
+
+FOLDER = "/etc/ascend-inference-entry"
+RUN = "/run/ascend-inference-entry"
+UNIT = "ascend-inference-entry.service"
+
+
+def entry_sources(settings: t.Any, hosts: t.Sequence[str]) -> list[str]:
+    """Paths of the files on the controller whose texts ``entry_made`` needs. Raises PlanError with all errors of the settings."""
+    entry = read_entry(settings, hosts)
+    paths = [team.keys_file for team in entry.teams.values()]
+    paths += [deployment.api_key_file for deployment in entry.deployments.values()]
+    return list(dict.fromkeys(filter(None, [*paths, entry.certificate, entry.certificate_key])))
+
+
+def entry_files(
+    settings: t.Any, hosts: t.Sequence[str], texts: t.Mapping[str, str], folder: str = FOLDER, run: str = RUN
+) -> list[dict[str, str]]:
+    """``[{path, content}]``: contents may be secret. ``texts``: contents by the paths of ``entry_sources``.
+
+    Raises PlanError with all errors of the settings, or of the keys.
+    """
+    entry = read_entry(settings, hosts)
+    digests, wrong = team_keys(entry, texts)
+    keys, wrong_keys = engine_keys(entry, texts)
+    if wrong or wrong_keys:
+        raise PlanError([*wrong, *wrong_keys])
+    contents = haproxy.files(entry_plan(entry), folder, run, digests, keys)
+    if not entry.plain_http:
+        contents["entry.pem"] = texts[entry.certificate]
+        contents["entry.pem.key"] = texts[entry.certificate_key]
+    return [{"path": posixpath.join(folder, name), "content": text} for name, text in sorted(contents.items())]
+
+
+def entry_service(settings: t.Any, hosts: t.Sequence[str]) -> dict[str, t.Any]:
+    """How the entry runs, without secrets: state, program, commands, user, unit and folders. Raises PlanError."""
+    entry = read_entry(settings, hosts)
+    configuration = posixpath.join(FOLDER, haproxy.CONFIGURED)
+    return {
+        "state": entry.state,
+        "program": haproxy.PROGRAM,
+        "package": haproxy.PACKAGE,
+        "user": haproxy.USER,
+        "start": haproxy.start(configuration),
+        "check": haproxy.check(configuration),
+        "reload": haproxy.RELOAD,
+        "folder": FOLDER,
+        "run_name": posixpath.basename(RUN),
+        "unit": UNIT,
+        "unit_path": posixpath.join("/etc/systemd/system", UNIT),
+        "health": f"http://127.0.0.1:{entry.status_port}/health",
+    }

@@ -1,0 +1,185 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads `inference_entry` and says what cannot work, all of it at once. What is not built yet is refused, never ignored."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ..description.findings import Finding, PlanError, nearest
+from ..description.loader import Reader
+from ..plan.render.client_paths import ADMIN, LISTED, PATH
+from .settings import Entry, Model
+
+WHY = "Nothing was written, so clients reach what they reached before."
+LATER = "It would be accepted, and nothing would keep it."
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+MODEL = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,254}"
+)  # as engines and hubs write names; no blank, quote or escape
+MOST_SHARE = 256  # HAProxy's largest weight
+
+
+def read_entry(raw: t.Any, hosts: t.Sequence[str]) -> Entry:
+    """The settings. ``hosts``: names of the inventory group entry. Raises PlanError with all errors."""
+    reader = Reader()
+    entry = t.cast(Entry, reader.record(Entry, raw, "inference_entry"))
+    found = list(_of_hosts(hosts))
+    if entry.state == "present":
+        parts = (_of_door, _of_paths, _of_deployments, _of_models, _of_teams)
+        found += [finding for part in parts for finding in part(entry)]
+    told = {finding.path for finding in reader.findings}
+    findings = [*reader.findings, *(finding for finding in found if finding.path not in told)]
+    if findings:
+        raise PlanError(findings)
+    return entry
+
+
+def _finding(path: str, problem: str, fix: str, why: str = WHY, rule: str = "ENTRY-SETTING") -> Finding:
+    return Finding(f"inference_entry{path}", rule, problem, fix, why=why)
+
+
+def _later(path: str, problem: str, fix: str) -> Finding:
+    return _finding(path, f"not supported yet: {problem}", fix, LATER, "ENTRY-LATER")
+
+
+def _of_hosts(hosts: t.Sequence[str]) -> t.Iterator[Finding]:
+    if not hosts:
+        problem = "the inventory group entry has no host, so nothing would serve the entry"
+        yield _finding("", problem, "Add one host to the group entry.")
+    if len(hosts) > 1:
+        problem = f"the inventory group entry has {len(hosts)} hosts, and limits are counted on one"
+        yield _later("", problem, "Leave one host in the group entry.")
+
+
+def _of_door(entry: Entry) -> t.Iterator[Finding]:
+    if not entry.address:
+        yield _finding(".address", "no address is set", "Write the address of the host that clients use.")
+    files = {"certificate": entry.certificate, "certificate_key": entry.certificate_key}
+    given = [name for name, path in files.items() if path]
+    if entry.plain_http and given:
+        problem = f"plain_http is true, and {given[0]} is set"
+        yield _finding(".plain_http", problem, "Remove plain_http to serve HTTPS, or remove both files.")
+    for name in files:
+        if name not in given and not entry.plain_http:
+            problem = f"{name} is not set, so keys of clients would cross the network in clear text"
+            yield _finding(f".{name}", problem, "Name the file, or set plain_http: true for a network that you trust.")
+    ports = {"port": entry.port, "status_port": entry.status_port, "peer_port": entry.peer_port}
+    for name, port in ports.items():
+        first = next(other for other, taken in ports.items() if taken == port)
+        if first != name:
+            yield _finding(f".{name}", f"{port} is {first}, too", "Choose another port.")
+
+
+def _of_paths(entry: Entry) -> t.Iterator[Finding]:
+    for number, path in enumerate(entry.paths):
+        fix = "Name paths of the OpenAI API with a model in a JSON body, such as /v1/embeddings."
+        if not PATH.fullmatch(path):
+            yield _finding(f".paths[{number}]", f"'{path}' is not a path of letters, digits and . _ -", fix)
+        elif path == LISTED:
+            yield _finding(f".paths[{number}]", f"the entry itself answers {path}", "Remove it.")
+        elif any(path == private or path.startswith(f"{private}/") for private in ADMIN):
+            yield _finding(f".paths[{number}]", f"{path} changes an engine, or shows data of other clients", fix)
+        elif path.startswith("/v1/audio/"):
+            yield _later(f".paths[{number}]", f"{path} has its model in a form, not in JSON", fix)
+
+
+def _of_deployments(entry: Entry) -> t.Iterator[Finding]:
+    used = {name for model in entry.models.values() for name in (*shares(model), model.fallback)}
+    for name, deployment in entry.deployments.items():
+        path = f".deployments.{name}"
+        yield from _of_name(path, name, NAME, "letters, digits and . _ -")
+        if not deployment.routers:
+            problem = "routers is empty: the plan of a deployment is not read for them yet"
+            yield _later(f"{path}.routers", problem, "Write routers: [HOST:PORT, ...].")
+        if len(set(deployment.routers)) < len(deployment.routers):
+            yield _finding(f"{path}.routers", "an address is written twice", "Write each address once.")
+        if name not in used:
+            yield _finding(path, "no model uses this deployment", "Name it in a model, or remove it.")
+
+
+def _of_models(entry: Entry) -> t.Iterator[Finding]:
+    if not entry.models:
+        yield _finding(
+            ".models", "there is no model, so each request would be refused", "Add MODEL: {deployment: NAME}."
+        )
+    for name, model in entry.models.items():
+        path = f".models.{name}"
+        yield from _of_name(path, name, MODEL, "letters, digits and . _ : / @ + -")
+        yield from _of_shares(path, model)
+        named = {"deployment": [model.deployment], "deployments": list(model.deployments), "fallback": [model.fallback]}
+        for key, names in named.items():
+            for each in filter(None, names):
+                if each not in entry.deployments:
+                    yield _unknown(f"{path}.{key}", each, entry)
+        if model.fallback and model.fallback in shares(model):
+            problem = f"{model.fallback} has a share of the model already"
+            yield _finding(f"{path}.fallback", problem, "Name another deployment, or remove fallback.")
+        keys = {entry.deployments[each].api_key_file for each in ways(model) if each in entry.deployments}
+        paths = {entry.deployments[each].health for each in ways(model) if each in entry.deployments}
+        if len(paths) > 1:
+            problem = "its deployments are asked by different paths"
+            yield _later(path, problem, "Remove health of these deployments, or give all of them the same.")
+        if len(keys) > 1:
+            problem = "its deployments have engines' keys in different files, and a request carries one"
+            yield _later(path, problem, "Give these deployments the same key and the same api_key_file.")
+
+
+def _unknown(path: str, name: str, entry: Entry) -> Finding:
+    if name in entry.models and path.endswith(".fallback"):
+        problem = f"{name} is a model, and the name in a request is not changed to that of another model"
+        return _later(path, problem, "Name a deployment that serves this model's name, too (served-model-name).")
+    fix = f"{nearest(name, entry.deployments)}Add it to inference_entry.deployments, or correct the name."
+    return _finding(path, f"there is no deployment '{name}'", fix)
+
+
+def _of_shares(path: str, model: Model) -> t.Iterator[Finding]:
+    if bool(model.deployment) == bool(model.deployments):
+        problem = "both deployment and deployments are set" if model.deployment else "no deployment is named"
+        yield _finding(path, problem, "Write deployment: NAME, or deployments: {NAME: SHARE, NAME: SHARE}.")
+    for name, share in model.deployments.items():
+        if not 0 <= share <= MOST_SHARE:
+            problem = f"the share {share} is not a whole number from 0 to {MOST_SHARE}"
+            yield _finding(f"{path}.deployments.{name}", problem, "Write shares that add up to 100, for instance.")
+    if model.deployments and not any(model.deployments.values()):
+        yield _finding(f"{path}.deployments", "all shares are 0, so nothing would answer", "Give one a share.")
+
+
+def _of_teams(entry: Entry) -> t.Iterator[Finding]:
+    if not entry.teams:
+        problem = "there is no team, so nobody would have a key"
+        yield _finding(".teams", problem, "Add TEAM: {keys_file: FILE}.")
+    for name, team in entry.teams.items():
+        path = f".teams.{name}"
+        yield from _of_name(path, name, NAME, "letters, digits and . _ -")
+        for model in team.models:
+            if model != "all" and model not in entry.models:
+                fix = f"{nearest(model, entry.models)}Correct the name, or write models: all."
+                yield _finding(f"{path}.models", f"there is no model '{model}'", fix)
+        if not team.keys_file:
+            yield _finding(f"{path}.keys_file", "no file of keys is named", "Name a file with a key in each line.")
+        if "all" in team.models and len(team.models) > 1:
+            yield _finding(f"{path}.models", "all and names are both listed", "Write all, or the names.")
+        if not team.models:
+            yield _finding(f"{path}.models", "the list is empty", "Name models, write all, or remove the team.")
+        if team.tokens_per_day:
+            problem = "tokens are not counted"
+            yield _later(f"{path}.tokens_per_day", problem, "Remove it; requests_per_minute and concurrent are kept.")
+
+
+def _of_name(path: str, name: str, pattern: re.Pattern[str], letters: str) -> t.Iterator[Finding]:
+    if not pattern.fullmatch(name):
+        problem = "the name has other characters, or is too long"
+        yield _finding(path, problem, f"Write a name of {letters} that begins with a letter or digit.")
+
+
+def shares(model: Model) -> dict[str, int]:
+    """The deployments of a model with their shares."""
+    return {model.deployment: 1} if model.deployment else dict(model.deployments)
+
+
+def ways(model: Model) -> tuple[str, ...]:
+    """All deployments that may answer for a model, the fallback last."""
+    return (*shares(model), *filter(None, [model.fallback]))

@@ -1,0 +1,88 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The variable `inference_entry`: one address for several deployments by model name, with keys and limits of teams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..description.loader import choice, documented, factory, mapping, number, typed
+from ..plan.render.client_paths import GENERATE, LISTED
+
+LARGEST_BODY = 192  # MiB. HAProxy refuses a buffer of 256 MiB and more, and a buffer holds a whole request.
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """The routers of one deployment, and what the entry needs to ask them."""
+
+    routers: tuple[str, ...] = documented(
+        "Addresses with ports that clients of the deployment use: of its routers, its balancer or its virtual address.",
+        typed("endpoint", ()),
+    )
+    api_key_file: str = documented(
+        "File on the controller with the engines' key, which the entry sends in place of the client's. Default: none.",
+        typed("path"),
+    )
+    health: str = documented(
+        "Path that is asked each second. Status 500 and above, and silence, take the router out.",
+        typed("directory", LISTED),
+    )
+
+
+@dataclass(frozen=True)
+class Model:
+    """Where requests with this model name go."""
+
+    deployment: str = documented("The only deployment that serves the model.", typed("name"))
+    deployments: dict[str, int] = documented(
+        "Several deployments with their shares of the requests, such as {old: 95, new: 5}. A share of 0 gets none.",
+        mapping(),
+    )
+    fallback: str = documented(
+        "Deployment that gets the requests while no router of the others answers. It has to serve the same model name.",
+        typed("name"),
+    )
+
+
+@dataclass(frozen=True)
+class Team:
+    """Who has these keys, and what they may use."""
+
+    keys_file: str = documented(
+        "File on the controller with a key in each line: the key itself, or sha256: and its digest. It may be a vault.",
+        typed("path"),
+    )
+    models: tuple[str, ...] = documented("Names of the models that the team may use, or all.", ("all",))
+    requests_per_minute: int = documented(
+        "Requests that the team may send in a minute, with all its keys. 0: no limit.", number(0, 0)
+    )
+    concurrent: int = documented("Requests of the team at a time. 0: no limit.", number(0, 0))
+    tokens_per_day: int = documented("Not supported yet.", number(0, 0, 10**12))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the playbook entry deploys."""
+
+    state: str = documented("absent: the entry is removed.", choice("present", "absent"))
+    address: str = documented("Address of the host on which clients reach the entry.", typed("address"))
+    port: int = documented("Its port.", number(443, 1, 65535))
+    status_port: int = documented("Port of the page /health, on the host itself alone.", number(8013, 1, 65535))
+    peer_port: int = documented(
+        "Port by which a changed process takes over the counts of limits, on the host itself alone.",
+        number(8014, 1, 65535),
+    )
+    certificate: str = documented("File on the controller with the certificate and its chain, PEM.", typed("path"))
+    certificate_key: str = documented("File on the controller with the key of the certificate.", typed("path"))
+    plain_http: bool = documented("Whether clients reach the entry without TLS, for a trusted network.", False)
+    deployments: dict[str, Deployment] = documented("Deployments by a name of your choice.", factory(dict))
+    models: dict[str, Model] = documented("Models by the name that requests have.", factory(dict))
+    teams: dict[str, Team] = documented("Teams by a name of your choice.", factory(dict))
+    paths: tuple[str, ...] = documented("Paths that clients may request with POST.", typed("directory", GENERATE))
+    body_mib: int = documented(
+        "Largest request in MiB. The whole of a request is read before its model is known.", number(64, 1, LARGEST_BODY)
+    )
+    answer_timeout: int = documented("Timeout in seconds between two parts of an answer.", number(3600, 1, 86400))
+    client_timeout: int = documented("Timeout in seconds between two reads from a client.", number(60, 1, 3600))

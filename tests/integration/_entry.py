@@ -1,0 +1,192 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The planned entry with the distribution's own HAProxy, in front of small HTTP servers in place of deployments."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry import haproxy
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.made import entry_files
+from ansible_collections.ascend.inference.tests.integration import _balancer
+from ansible_collections.ascend.inference.tests.integration._playbook import free_ports
+
+COMPLETIONS = "/v1/chat/completions"
+KEYS = {"search": "search-key-0123456789", "lab": "lab-key~0123456789+/=", "both": "both-key-0123456789"}
+ENGINES = "engines-own-key"
+
+
+class Deployment:
+    """SIMULATED: a router with the shape of the OpenAI API. It answers with its own name and keeps what it was asked."""
+
+    def __init__(self, name):
+        self.name, self.seen, self.ready = name, [], threading.Event()
+        self.how, self.gap = "", 0.05
+        (self.port,) = free_ports(1)
+        threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True).start()
+        self.ready.wait(10)
+
+    async def _serve(self):
+        self.loop, self.stopped = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._client, "127.0.0.1", self.port, limit=2**28, backlog=1024)
+        self.ready.set()
+        await self.stopped.wait()
+        server.close()
+
+    async def _client(self, reader, writer):
+        try:
+            while True:
+                await self._request(reader, writer)
+        except (asyncio.IncompleteReadError, OSError):
+            pass
+        finally:
+            writer.close()
+
+    async def _request(self, reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {
+            name.lower(): value.strip() for name, dummy, value in (line.partition(":") for line in head[1:] if line)
+        }
+        body = b""
+        if headers.get("transfer-encoding") == "chunked":
+            while size := int(await reader.readline(), 16):
+                body += (await reader.readexactly(size + 2))[:-2]
+            await reader.readline()
+        else:
+            body = await reader.readexactly(int(headers.get("content-length", 0)))
+        method, path, dummy = head[0].split(" ")
+        if method == "GET":
+            return self._answer(writer, {"data": []})
+        self.seen.append((path, headers, body))
+        if self.how == "end":
+            raise OSError
+        if self.how == "slow":
+            await asyncio.sleep(1)
+        if json.loads(body).get("stream"):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for number in range(json.loads(body).get("max_tokens", 10)):
+                event = f"data: {number}\n\n".encode()
+                writer.write(b"%x\r\n%s\r\n" % (len(event), event))
+                await writer.drain()
+                await asyncio.sleep(self.gap)
+            writer.write(b"0\r\n\r\n")
+            return await writer.drain()
+        self._answer(writer, {"deployment": self.name, "bytes": len(body)})
+        return await writer.drain()
+
+    def _answer(self, writer, value):
+        data = json.dumps(value).encode()
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(data) + data
+        )
+
+    def close(self):
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.stopped.set)
+
+
+class Entry:
+    """A running entry with three deployments: qwen, old and new."""
+
+    def __init__(self, folder, **changed):
+        self.folder = pathlib.Path(folder)
+        self.deployments = {name: Deployment(name) for name in ("qwen", "old", "new")}
+        self.port, self.status, peer = free_ports(3)
+        self.settings = {
+            "address": "127.0.0.1",
+            "port": self.port,
+            "status_port": self.status,
+            "peer_port": peer,
+            "plain_http": True,
+            "body_mib": 8,
+            "deployments": {
+                name: {"routers": [f"127.0.0.1:{deployment.port}"], "api_key_file": "engines"}
+                for name, deployment in self.deployments.items()
+            },
+            "models": {
+                "qwen3": {"deployment": "qwen"},
+                "org/ds-v4": {"deployments": {"old": 95, "new": 5}, "fallback": "qwen"},
+            },
+            "teams": {
+                "search": {"keys_file": "search", "models": ["qwen3"], "requests_per_minute": 30},
+                "lab": {"keys_file": "lab"},
+                "both": {"keys_file": "both", "models": ["qwen3", "org/ds-v4"], "concurrent": 3},
+            },
+        }
+        self.write(**changed)
+        self.log = (self.folder / "log").open("w")  # noqa: SIM115 # closed with the entry
+        argv = [haproxy.PROGRAM, "-W", "-f", str(self.folder / "haproxy.cfg")]
+        self.process = subprocess.Popen(argv, stdout=self.log, stderr=self.log)
+        self.wait()
+
+    def write(self, **changed):
+        """Write the files of the settings with these changes."""
+        self.settings = {**self.settings, **changed}
+        texts = {**{name: f"# of {name}\n{key}\n" for name, key in KEYS.items()}, "engines": f"{ENGINES}\n"}
+        texts.update({"cert.pem": "", "key.pem": ""})
+        place = {"folder": str(self.folder), "run": str(self.folder)}
+        for file in entry_files(self.settings, ["here"], texts, **place):
+            pathlib.Path(file["path"]).write_text(file["content"])
+
+    def wait(self):
+        """Until all models have a way."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            try:
+                if self.health()[0] == 200:
+                    return
+            except OSError:
+                assert self.process.poll() is None, (self.folder / "log").read_text()
+            time.sleep(0.05)
+        raise AssertionError((self.folder / "log").read_text())
+
+    def health(self):
+        """Status and text of the status page."""
+        return http_ask(self.status, "GET", "/health")[:2]
+
+    def reload(self):
+        """As the unit does, after the files were written again."""
+        subprocess.run([haproxy.PROGRAM, "-c", "-f", str(self.folder / "haproxy.cfg")], check=True, capture_output=True)
+        os.kill(self.process.pid, signal.SIGUSR2)
+
+    def ask(self, body, team="lab", path=COMPLETIONS, method="POST", **headers):
+        """Status, parsed body and headers of an answer. ``body``: bytes, or what becomes JSON."""
+        data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+        key = {"Authorization": f"Bearer {KEYS.get(team, team)}"} if team else {}
+        status, text, got = http_ask(self.port, method, path, data, {**key, **headers})
+        return status, json.loads(text), got
+
+    def model(self, name, team="lab"):
+        """The deployment that answers for a model, or the status."""
+        status, answer, dummy = self.ask({"messages": [], "model": name}, team)
+        return answer["deployment"] if status == 200 else status
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(20)
+        self.log.close()
+        for deployment in self.deployments.values():
+            deployment.close()
+
+
+def http_ask(port, method, path, data=None, headers=None):
+    """Status, text and headers of one request on a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request(method, path, data, headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(), dict(answer.getheaders())
+    finally:
+        connection.close()
+
+
+install = _balancer.install
