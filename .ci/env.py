@@ -9,6 +9,7 @@
     python3 .ci/env.py collections [3.N]  required collections, from the `ansible` bundle of the package index; prints their path
     python3 .ci/env.py tree               a path on which this checkout is ansible_collections/ascend/inference (a link); prints it
     python3 .ci/env.py copy FOLDER        copies the files known to git to FOLDER/ansible_collections/ascend/inference; prints the path
+    python3 .ci/env.py lock               renews .ci/requirements/locks with the newest versions that the requirements allow
     python3 .ci/env.py target-core        ansible.module_utils of the oldest supported core, to import without installing; prints its path
     python3 .ci/env.py pythons            "3.N PATH" of every Python on this machine, oldest first
     python3 .ci/env.py main               the version of the Python that tooling runs on
@@ -29,9 +30,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from pathlib import Path
+
+import locked
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -173,13 +177,10 @@ def dotted(version):
 
 
 def requirements(name):
-    """The text of a requirements file with included files, or an error that lists the known files."""
-    path = REQUIREMENTS / f"{name}.txt"
-    if not path.is_file():
-        stop(f"no {path}; known: {', '.join(sorted(path.stem for path in REQUIREMENTS.glob('*.txt')))}")
-    text = path.read_text()
-    included = [line.split()[1] for line in text.splitlines() if line.startswith("-r ")]
-    return text + "".join(requirements(Path(item).stem) for item in included)
+    """The requirements of a name with versions and hashes, or an error that lists the known names."""
+    if not (REQUIREMENTS / f"{name}.txt").is_file():
+        stop(f"no {name}.txt; known: {', '.join(sorted(path.stem for path in REQUIREMENTS.glob('*.txt')))}")
+    return locked.pinned(name)
 
 
 def installers():
@@ -192,22 +193,35 @@ def installers():
 
     def build():
         run([python, "-m", "venv", folder])
-        result = subprocess.run(
-            [folder / "bin" / "pip", "install", "--quiet", "uv"], capture_output=True, text=True, check=False
-        )
-        if result.returncode:
+        file = folder / "requirements.txt"
+        file.write_text(requirements("installers"))
+        argv = [folder / "bin" / "pip", "install", "--quiet", "--require-hashes", "-r", file]
+        if subprocess.run(argv, capture_output=True, check=False).returncode:
             say("uv is not available, using pip")
 
-    return built(folder, [python, version], "pip and uv", build)
+    return built(folder, [python, version, requirements("installers")], "pip and uv", build)
 
 
-def install(python, folder, name, *more):
-    """Create a virtual environment in `folder` and install requirements, and more packages, into it with uv, else with pip."""
+def install(python, folder, text, *more):
+    """Create a virtual environment in `folder` and install requirements into it with uv, else with pip.
+
+    `text` are requirements with hashes; `more`, which the newest Ansible needs, are files and packages without, and then hashes are not asked for.
+    """
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(text)
+        file.flush()
+        _install(python, folder, [*more] if more else ["--require-hashes", "-r", file.name])
+
+
+def _install(python, folder, wanted):
     uv = installers() / "bin" / "uv"
-    wanted = ["-r", REQUIREMENTS / f"{name}.txt", *more]
     if uv.exists():
         environment = {**os.environ, "UV_SYSTEM_CERTS": "1"}
         environment.setdefault("UV_HTTP_TIMEOUT", "180")
+        if (
+            "--require-hashes" in wanted
+        ):  # further indexes may be incomplete mirrors, and the hash decides whichever has the version
+            environment.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")
         steps = (
             [uv, "venv", "--quiet", "--allow-existing", "--no-python-downloads", "--python", python, folder],
             [uv, "pip", "install", "--quiet", "--python", folder / "bin" / "python", *wanted],
@@ -233,19 +247,26 @@ def venv(name, python_version=None):
         folder,
         [requirements(name), python, version],
         f"environment {name} (Python {dotted(version)})",
-        lambda: install(python, folder, name),
+        lambda: install(python, folder, requirements(name)),
     )
 
 
 def core(version, python_version):
-    """An environment with this ansible-core, for tests that run it beside the one of `ansible.txt`."""
+    """An environment with this ansible-core, for tests that run it beside the one of `ansible.txt`.
+
+    With hashes if it is the one that the lock has for this Python; the newest one of the package index has none.
+    """
     number, python = wanted_python(python_version)
     pin = f"ansible-core=={version}"
+    known = version == locked.version_for("ansible", "ansible-core", number)
+    text = locked.pinned("cores", "ansible") if known else ""
+    more = [] if known else ["-r", REQUIREMENTS / "cores.txt", pin]
+    folder = CACHE / "venvs" / f"core-{version}-{dotted(number)}"
     return built(
-        CACHE / "venvs" / f"core-{version}-{dotted(number)}",
-        [requirements("cores"), python, pin],
+        folder,
+        [text or [pin, (REQUIREMENTS / "cores.txt").read_text()], python],
         f"environment of {pin} (Python {dotted(number)})",
-        lambda: install(python, CACHE / "venvs" / f"core-{version}-{dotted(number)}", "cores", pin),
+        lambda: install(python, folder, text, *more),
     )
 
 
@@ -258,22 +279,12 @@ def newest_core(python_version=None):
 
 
 def download(requirement, folder):
-    """Download one wheel without its dependencies from the package index; it is unpacked, and may be for another Python."""
+    """Download one wheel without its dependencies from the package index, by its hash; it is unpacked, and may be for another Python."""
+    file = folder / "requirement.txt"
+    file.write_text(locked.one(*requirement.split("==")))
     pip = [installers() / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
-    run(
-        [
-            *pip,
-            "download",
-            "--quiet",
-            "--no-deps",
-            "--ignore-requires-python",
-            "--only-binary",
-            ":all:",
-            "--dest",
-            folder,
-            requirement,
-        ]
-    )
+    options = ["--quiet", "--no-deps", "--ignore-requires-python", "--only-binary", ":all:", "--require-hashes"]
+    run([*pip, "download", *options, "--dest", folder, "-r", file])
     return next(folder.glob("*.whl"))
 
 
@@ -289,17 +300,34 @@ def unpack(requirement, folder, prefixes):
     shutil.rmtree(wheels)
 
 
-def bundle(version):
-    """The release of the community bundle that goes with the ansible-core of a Python."""
-    return "10.7.0" if version < (3, 11) else "12.3.0" if version < (3, 12) else "14.5.0"
-
-
 def collections(python_version=None):
-    release = bundle(wanted_python(python_version)[0])
+    release = locked.version_for("bundles", "ansible", wanted_python(python_version)[0])
     requirement = f"ansible=={release}"
     folder = CACHE / "collections" / release
     prefixes = tuple(f"ansible_collections/{name.replace('.', '/')}/" for name in NEEDED)
     return built(folder, prefixes, f"collections of {requirement}", lambda: unpack(requirement, folder, prefixes))
+
+
+def lock():
+    """Write the locks anew. Who reads the difference sees what changes in the environments of all who work here."""
+    uv = installers() / "bin" / "uv"
+    head = "# SPDX-License-Identifier: GPL-3.0-or-later\n# Written by `make lock`; changes here are lost.\n"
+    for name, oldest in locked.OLDEST.items():
+        files = [path.relative_to(ROOT) for path in locked.wanted_by(name)]
+        options = [
+            "--quiet",
+            "--universal",
+            "--python-version",
+            oldest,
+            "--generate-hashes",
+            "--no-header",
+            "--upgrade",
+        ]
+        text = run([uv, "pip", "compile", *options, *files], cwd=ROOT, env={**os.environ, "UV_SYSTEM_CERTS": "1"})
+        locked.LOCKS.mkdir(exist_ok=True)
+        (locked.LOCKS / f"{name}.txt").write_text(head + text)
+        say(f"wrote {(locked.LOCKS / f'{name}.txt').relative_to(ROOT)}")
+    return locked.LOCKS
 
 
 def target_core():
@@ -340,7 +368,6 @@ def exports():
     yield f"export PATH='{folder / 'bin'}':\"$PATH\""
     yield f"export ANSIBLE_COLLECTIONS_PATH='{tree()}:{collections()}'"
     yield f"export PYTHONPATH='{tree()}'"
-    yield "export UV_INDEX_STRATEGY=${UV_INDEX_STRATEGY:-unsafe-best-match}"  # as in lib.sh
 
 
 COMMANDS = {
@@ -348,6 +375,7 @@ COMMANDS = {
     "core": core,
     "newest-core": newest_core,
     "collections": collections,
+    "lock": lock,
     "tree": tree,
     "copy": copy,
     "target-core": target_core,
