@@ -26,7 +26,7 @@ from ..plugin_utils.description.variables import PREFIX
 from ..plugin_utils.hosts.plan_memory import plan_memory
 from ..plugin_utils.plan.begun import known_hosts, placement_text
 from ..plugin_utils.plan.handover import folder_of, hand_over, names_of, planned, refusal_with, take
-from ..plugin_utils.plan.placement_kept import common_record, ignored_files
+from ..plugin_utils.plan.placement_agreed import common_record, strange_files
 from ..plugin_utils.plan.planner import garbage_collection_suspended
 from ..plugin_utils.plan.unplanned import unplanned
 from ..plugin_utils.releases.artefacts import newer_stable
@@ -88,8 +88,8 @@ class ActionModule(ActionBase):
                     raise ValueError("\n".join(lost))
                 answers = {host: str(text) for host, text in (options["deployed"] or {}).items()}
                 files = {host: placement_text(text) for host, text in answers.items()}
-                record = common_record(files.values())
-                for text in ignored_files(files):
+                record = common_record(files)
+                for text in strange_files(files):
                     Display().warning(visible(text))
                 plan, new = self._plan(task_vars, hostvars, options["deployed"], record)
                 if options["deployed"] is None:

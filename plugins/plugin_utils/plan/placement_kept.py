@@ -50,7 +50,6 @@ MOST_INSTANCES, MOST_ON_HOST, MOST_NAME = (
     253,
 )  # number of an instance; device or slot; characters of a host's name
 MOST_MEMBERS = 9  # masters, and members of etcd
-SHOWN = 5
 AGAIN = "or plan all instances again with inference_keep_placement: false, which moves running ones."
 
 
@@ -301,34 +300,6 @@ def record_hosts(record: Record) -> dict[str, list[str]]:
     for number, host in enumerate(record.get("routers", ()), 1):
         found.setdefault(host, []).append(f"router-{number}")
     return found
-
-
-def common_record(files: t.Iterable[str]) -> dict[str, t.Any] | None:
-    """The placement that most hosts have, of the texts of their files; None if no host has one.
-
-    Hosts differ if a run was interrupted. The result is then the same as that run's, as placing is repeatable.
-    """
-    found: dict[str, int] = {}
-    for text in files:
-        record, _problem = read_text(text)
-        if record is not None:
-            found[json.dumps(record)] = found.get(json.dumps(record), 0) + 1
-    return t.cast("dict[str, t.Any]", json.loads(max(found, key=lambda text: found[text]))) if found else None
-
-
-def ignored_files(files: t.Mapping[str, str]) -> list[str]:
-    """A message for each problem of the hosts' files that are not used; ``files`` are texts by host."""
-    found: dict[str, list[str]] = {}
-    for host, text in files.items():
-        _record, problem = read_text(text)
-        if problem:
-            found.setdefault(problem, []).append(host)
-    return [
-        f"placement.json of {', '.join(hosts[:SHOWN])}{f' and {len(hosts) - SHOWN} more' if len(hosts) > SHOWN else ''} is ignored: "
-        f"{problem}. If no other host has a placement, running instances may move. Fix: find out who wrote the file, then run site, "
-        "which writes it again."
-        for problem, hosts in found.items()
-    ]
 
 
 def read_text(text: str) -> tuple[dict[str, t.Any] | None, str]:

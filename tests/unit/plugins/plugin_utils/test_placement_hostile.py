@@ -10,11 +10,10 @@ import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_agreed import common_record, strange_files
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import (
     MOST_CHARACTERS,
     UNTRUSTED,
-    common_record,
-    ignored_files,
     read_record,
     record_hosts,
 )
@@ -94,25 +93,25 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_hostile_file_is_ignored_and_named(attack):
-    assert common_record([ATTACKS[attack]]) is None
-    (message,) = ignored_files({"n1": ATTACKS[attack], "n2": json.dumps(FIRST), "n3": ""})
+    assert common_record({"n1": ATTACKS[attack]}) is None
+    (message,) = strange_files({"n1": ATTACKS[attack], "n2": json.dumps(FIRST), "n3": ""})
     assert message.startswith("placement.json of n1 is ignored: ") and "Fix: " in message
     assert message.isprintable() and len(message) < 400
 
 
 def test_good_and_missing_files_are_not_named():
-    assert ignored_files({"n1": json.dumps(FIRST), "n2": "", "n3": "{}", "n4": "\r\n"}) == []
+    assert strange_files({"n1": json.dumps(FIRST), "n2": "", "n3": "{}", "n4": "\r\n"}) == []
 
 
 def test_hosts_with_one_problem_share_a_message():
-    (message,) = ignored_files({f"n{number}": "x" for number in range(9)})
+    (message,) = strange_files({f"n{number}": "x" for number in range(9)})
     assert "n0, n1, n2, n3, n4 and 4 more is ignored: it is not JSON" in message
 
 
 def test_hosts_of_others_and_unknown_ones_are_not_used():
     record = read_record(json.loads(changed((*AT, "hosts"), [["n1", [4, 5, 6, 7]]])))
     text = changed((*AT, "hosts"), [["elsewhere", [0, 1, 2, 3]]])
-    for found in (record, common_record([text])):
+    for found in (record, common_record({"n1": text})):
         if found:
             assert plan(found)["placement"] == FIRST
 
@@ -123,7 +122,7 @@ def test_a_placement_of_8500_instances_is_not_too_large():
         for number in range(8500)
     ]
     text = json.dumps({**FIRST, "instances": instances})
-    assert common_record([text]) and len(text) < MOST_CHARACTERS / 3
+    assert common_record({"n1": text}) and len(text) < MOST_CHARACTERS / 3
 
 
 SMALL = st.integers(-1, 9) | st.sampled_from([10**30, 300, 65535, True, None, "1", 1.5, float("inf")])
@@ -150,7 +149,7 @@ RECORDS = st.fixed_dictionaries(
 @given(RECORDS)
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_record_is_ignored_or_leads_to_a_valid_plan(value):
-    record = common_record([json.dumps(value)])
+    record = common_record({"n1": json.dumps(value)})
     if record is None:
         return
     record_hosts(record)

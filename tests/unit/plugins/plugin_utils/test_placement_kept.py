@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import copy
-import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import (
-    common_record,
     read_record,
     record_hosts,
 )
@@ -368,14 +366,6 @@ def test_the_hosts_of_a_placement_with_what_runs_there():
         "n2": ["decode-0"],
         "n3": ["decode-1"],
     }
-
-
-def test_the_placement_of_most_hosts_counts():
-    first = plan(inventory(prefill=["n1"], decode=["n2"]), pools())["placement"]
-    second = plan(inventory(prefill=["n1"], decode=["n3"]), pools())["placement"]
-    texts = [json.dumps(item) for item in (first, second, second)]
-    assert common_record([*texts, "", "{", "cat: denied"]) == second
-    assert common_record(["", "{}"]) is None
 
 
 def test_on_a_shared_host_a_new_instance_of_the_last_pool_gets_the_highest_free_devices():
