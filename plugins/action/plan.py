@@ -122,7 +122,7 @@ class ActionModule(ActionBase):
             hosts_to_ask(plan, hostvars[task_vars["inventory_hostname"]], task_vars["groups"]) if found["hosts"] else []
         )
         known = known_hosts(answers.values()) if found["hosts"] else set()
-        left = {**abandoned(plan, known, task_vars["hostvars"]), "ours": sorted({*found["hosts"], *asked})}
+        left = {**abandoned(plan, known, task_vars["groups"]["all"]), "ours": sorted({*found["hosts"], *asked})}
         return {
             **result,
             "changed": False,
@@ -231,13 +231,16 @@ def bundle_of(plan: dict[str, t.Any], hostvars: t.Any) -> dict[str, str]:
     return {key: str(value) for key, (value, _each) in found.items() if value} if found["path"][0] else {}
 
 
-def abandoned(plan: dict[str, t.Any], known: set[str], hostvars: t.Any) -> dict[str, list[str]]:
-    """Hosts that may have services of the deployment (``known``) and have none in the plan: ``left`` are in the inventory, ``lost`` are not."""
+def abandoned(plan: dict[str, t.Any], known: set[str], inventory: t.Container[str]) -> dict[str, list[str]]:
+    """Hosts that may have services of the deployment (``known``) and have none in the plan: ``left`` are in the inventory, ``lost`` are not.
+
+    A host said what is known, so these are names of the inventory's list: Ansible also takes localhost, the controller, for a host.
+    """
     planned_hosts = {host["name"] for host in plan["hosts"]}
     gone = sorted(known - planned_hosts, key=natural)
     return {
-        "left": [name for name in gone if name in hostvars],
-        "lost": [name for name in gone if name not in hostvars],
+        "left": [name for name in gone if name in inventory],
+        "lost": [name for name in gone if name not in inventory],
     }
 
 

@@ -52,6 +52,17 @@ def facts_of_ours(facts: t.Any) -> list[str]:
     return sorted(name for name in map(str, facts or ()) if OWN.match(name))
 
 
+def _usable(text: str) -> t.Any:
+    """The number of a text of JSON; ValueError if integers, dates and texts cannot be made of it."""
+    found = float(text) if re.search("[^-0-9]", text) else int(text)
+    if found != found or abs(found) >= (float("inf") if isinstance(found, float) else 2**64):
+        raise ValueError("a number that is infinite, none, or too large")
+    return found
+
+
+DECODER = json.JSONDecoder(parse_constant=_usable, parse_float=_usable, parse_int=_usable)
+
+
 def checked(output: str, keys: t.Mapping[str, t.Any]) -> str:
     """The JSON text that Ansible reads in place of a module's output: only what the module may answer, or a failure that says what is wrong."""
     if len(output) > MOST:
@@ -60,12 +71,12 @@ def checked(output: str, keys: t.Mapping[str, t.Any]) -> str:
     if not begin:
         return visible(output)  # Ansible says why
     try:
-        answer = json.JSONDecoder().raw_decode(output, begin.start())[0]
+        answer = DECODER.raw_decode(output, begin.start())[0]
     except (ValueError, RecursionError) as error:
         return (
             visible(output)
             if isinstance(error, json.JSONDecodeError)
-            else refusal("it is nested too deeply, or has too long numbers")
+            else refusal("it is nested too deeply, or has a number that is infinite, none, or too large")
         )
     kept = {key: item for key, item in answer.items() if key in keys or key in OF_EACH}
     wrong = [
@@ -76,7 +87,10 @@ def checked(output: str, keys: t.Mapping[str, t.Any]) -> str:
     ]
     if wrong:
         return refusal("; ".join(wrong[:3]))
-    return json.dumps({key: shown(item) if key in PRINTED else item for key, item in kept.items()})
+    text = json.dumps({key: shown(item) if key in PRINTED else item for key, item in kept.items()}, ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode(
+        "utf-8"
+    )  # half a character (a surrogate) ends whatever writes it to a file
 
 
 def deviations(path: str, item: t.Any, known: t.Mapping[str, t.Any]) -> t.Iterator[str]:

@@ -9,7 +9,7 @@ import contextlib
 import getpass
 import os
 import pathlib
-import shlex
+import re
 import socket
 import time
 import typing as t
@@ -18,7 +18,9 @@ from ...module_utils.tools.text import visible
 from ..plan.begun import lock_holder
 
 Run = dict[str, t.Any]
-STEP = 300  # most characters of a step
+STEP, MOST = 300, 64  # most characters of a step, and of another field
+# What people are told to type. Ansible evaluates -e as a template, and a record is text of a host: quotes for a shell would not be enough.
+ID = re.compile(r"[\w.-]{1,100}", re.ASCII)
 PREFIX = "ansible-local-"  # of the run's temporary folder; the process id follows (ansible/config/manager.py)
 
 
@@ -85,18 +87,29 @@ def step_of(holder: t.Mapping[str, t.Any]) -> str:
 def left(host: str, holder: t.Mapping[str, t.Any]) -> str:
     """What a run says whose lock is taken over from one that was killed within a change."""
     return visible(
-        f"{host}: the run {holder['id']} of {holder.get('owner')} on {holder.get('controller')} did not end its change{step_of(holder)}. This run looks at "
-        "what runs, and goes on from there."
+        f"{host}: the run {_cut(holder['id'])} of {_cut(holder.get('owner'))} on {_cut(holder.get('controller'))} did not end its "
+        f"change{step_of(holder)}. This run looks at what runs, and goes on from there."
     )
+
+
+def _cut(value: t.Any) -> str:
+    """A field of a record, which is text of a host: it fits a sentence, and is none."""
+    return str(value)[:MOST]
 
 
 def refusal(host: str, directory: str, holder: t.Mapping[str, t.Any]) -> str:
     """The error for a deployment that another run is changing."""
-    name, run = os.path.basename(directory.rstrip("/")), str(holder["id"])
+    above, name = os.path.split(directory.rstrip("/"))
+    run = str(holder["id"])
+    if not ID.fullmatch(run):
+        return visible(
+            f"{host}: deployment {name} is locked, and the record of the lock is not one that this collection writes. Nothing was changed here. Fix: find out "
+            f"who wrote {os.path.join(above, f'.{name}.lock')} on this host; if no run changes the deployment, remove the file."
+        )
     return visible(
-        f"{host}: deployment {name} is being changed by {holder.get('owner')} on {holder.get('controller')} since {holder.get('since')} "
+        f"{host}: deployment {name} is being changed by {_cut(holder.get('owner'))} on {_cut(holder.get('controller'))} since {_cut(holder.get('since'))} "
         f"(run {run}{step_of(holder)}). Two runs at once would leave services of both; nothing was changed here. Fix: wait until that run has ended. "
-        f"If it has ended for certain, run again with -e inference_break_lock={shlex.quote(run)}"
+        f"If it has ended for certain, run again with -e inference_break_lock={run}"
     )
 
 

@@ -56,6 +56,7 @@ def test_a_host_that_no_recorded_plan_names_is_found(base):
     undone = {"hosts": [{"name": "n1"}, {"name": "n2"}]}
     known = known_hosts([text, text])
     assert abandoned(undone, known, {"n1": {}, "n2": {}, "n3": {}}) == {"left": ["n3"], "lost": []}
+    assert abandoned(undone, {*known, "localhost"}, ["n1", "n2", "n3"])["left"] == ["n3"]
     assert abandoned(undone, known, {"n1": {}, "n2": {}}) == {"left": [], "lost": ["n3"]}
     begin(base, hosts=["n1", "n2"])
     assert begun.read(str(base)) == ["n1", "n2", "n3"], "until a plan is recorded, all of them count"

@@ -41,6 +41,22 @@ def test_an_honest_answer_stays():
 
 
 @pytest.mark.parametrize(
+    "number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", str(2**64), "9" * 30, "9" * 5000]
+)
+def test_a_number_that_nothing_can_be_computed_with_is_refused(number):
+    """Each place that makes an integer, a date or a text of it would have to expect that."""
+    found = json.loads(checked('{"changed": false, "names": {"a": [NUMBER]}}'.replace("NUMBER", number), KEYS))
+    assert found["failed"] and "number" in found["msg"] and "Fix:" in found["msg"]
+
+
+def test_half_a_character_is_none():
+    """No file and no terminal takes it: a report would end with an error, and with it the run of all hosts."""
+    found = json.loads(checked('{"changed": false, "text": "a\\ud800b", "names": {"\\udcff": "\\ud83d\\ude00"}}', KEYS))
+    assert found == {"changed": False, "text": "a?b", "names": {"?": "\U0001f600"}}
+    assert "\ud800" not in checked("no JSON \ud800", KEYS)
+
+
+@pytest.mark.parametrize(
     "key",
     [
         "ansible_facts",
