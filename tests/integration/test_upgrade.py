@@ -288,7 +288,7 @@ def test_one_host_neither_imposes_a_plan_nor_prevents_a_rollback(upgrade, hostil
     hostile(**json.loads(json.dumps(forged).replace("%s", str(tmp_path))))
     code, output, runs = upgrade("", playbook="rollback")
     assert (code, runs) == (0, dict.fromkeys(HOSTS, ["runs 1.0"])), output
-    assert "h2: its recorded plan is another one than that of most hosts" in output
+    assert "h2: its recorded plan is " in output and "lookup(" not in output
     assert not (tmp_path / "COMMAND").exists()
 
 

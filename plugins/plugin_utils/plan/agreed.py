@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import json
+import re
 import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
@@ -16,6 +17,9 @@ from .service import digest
 
 Stored = t.Mapping[str, t.Any]
 DAMAGED = "its recorded plan is damaged or was changed: {}"
+RELEASE = re.compile(
+    r"[\w.+-]{0,64}", re.ASCII
+)  # messages tell people to set it as a variable, which Ansible evaluates
 DIFFER = (
     "The first hosts of this deployment recorded different plans of what runs, and most of them have none of these, so none is used: what has to "
     "restart needs a pause. A run that ended while it recorded leaves such records, and so does a host whose files somebody changed. Fix: run deploy "
@@ -28,6 +32,8 @@ def damage(stored: Stored) -> str:
     """Why a recorded plan is not the one that was made; empty if it is, or if another version of the collection made it."""
     try:
         whole = whole_plan(stored)
+        if not RELEASE.fullmatch(str(whole.get("release", ""))):
+            return DAMAGED.format("its release is no name of one")
         if whole.get("plan_version") != PLAN_VERSION:
             return ""
         right = whole["digest"] == digest_of(whole) == stored.get("digest", whole["digest"])

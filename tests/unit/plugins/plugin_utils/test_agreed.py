@@ -166,3 +166,12 @@ def test_a_text_that_is_no_plan_counts_for_nothing(content, plan):
 def test_names_come_from_the_facts_of_all_hosts(plan):
     facts = {host: {"previous": part} for host, part in stored(plan).items()}
     assert agreed_plan({**facts, "new": {}}, [*facts, "new"], "previous")["host"] == next(iter(facts))
+
+
+@pytest.mark.parametrize("release", ["{{ lookup('pipe', 'id') }}", "0.23.0 -e x=1", "r" * 65, {"a": 1}, "0.23.0\n"])
+def test_nobody_is_told_to_set_a_release_that_a_host_wrote(plan, release):
+    """Its digest is right, and it would be the plan of a deployment of one host."""
+    other = {**plan, "release": release, "plan_version": 1}
+    for forged in (other, {**plan, "release": release}):
+        forged = {**forged, "digest": digest_of(forged)}
+        assert "its release is no name" in damage(next(iter(stored(forged).values())))
