@@ -107,6 +107,16 @@ def test_a_lock_without_a_record_is_nobody_s(disk):
     assert deployment_lock.holder_of(base) == {}
 
 
+def test_a_file_of_the_controller_is_the_old_or_the_new_one(disk):
+    small = disk(64)
+    path = small.path / "lock.txt"
+    venv.write_atomically(str(path), "old")
+    small.fill()
+    with pytest.raises(OSError, match="No space left"):
+        venv.write_atomically(str(path), "new" * 9000)
+    assert path.read_text() == "old" and {each.name for each in small.path.iterdir()} == {"lock.txt", "filler"}
+
+
 @pytest.mark.long  # two environments; test_python_venv of the unit tests shows the same for other interruptions
 def test_an_environment_that_did_not_fit_is_built_again(disk, tmp_path):
     wheels.wheel(tmp_path, "sample", "1", files=wheels.module("sample", "1"))

@@ -542,12 +542,16 @@ def run_command(argv, env, inherited=()):
 
 
 def write_atomically(path, text, mode=0o644):
-    """Write a file atomically."""
+    """Write a file atomically; if it cannot be written, nothing of it stays to fill the disk."""
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
-    with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-        stream.write(text)
-    os.chmod(temporary, mode)
-    os.replace(temporary, path)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
 
 
 def read_text(path):
