@@ -122,11 +122,11 @@ cann:
   sample: {/usr/local/Ascend: {installed: {toolkit: {"9.1.0": {path: /usr/local/Ascend/cann-9.1.0, arch: aarch64}}, kernels: {}, nnal: {}}, interrupted: []}}
 account:
   description: >-
-    Names as asked in C(user) and C(group), whether the user exists, the driver's group if the host has it, and the number of systemd's
+    Names as asked in C(user) and C(group), whether the user exists, its C(home), the driver's group if the host has it, and the number of systemd's
     version, 0 without systemd.
   returned: with O(account)
   type: dict
-  sample: {user: ascend-inference, group: "", exists: true, driver_group: HwHiAiUser, systemd: 252}
+  sample: {user: ascend-inference, group: "", exists: true, home: /var/lib/x, driver_group: HwHiAiUser, systemd: 252}
 """
 
 from ansible.module_utils.basic import AnsibleModule

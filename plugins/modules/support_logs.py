@@ -92,6 +92,7 @@ problem:
 
 import base64
 import contextlib
+import glob
 import json
 import os
 import pwd
@@ -128,13 +129,17 @@ def run(argv):
         raise OSError(str(error)) from error
 
 
-def folders(users):
-    """Where CANN writes for the connected user and the given ones; a user who does not exist has none."""
+def folders(users, directory):
+    """Where CANN writes for the connected user, the given ones and services; a user who does not exist has none.
+
+    Units name the deployment's folder of logs to CANN; the home of a container's user is the folder of its service that it may write to.
+    """
     homes = {os.environ.get("HOME") or pwd.getpwuid(os.geteuid()).pw_dir}
     for user in users:
         with contextlib.suppress(KeyError):
             homes.add(pwd.getpwnam(user).pw_dir)
-    return sorted(os.path.join(home, "ascend/log") for home in homes)
+    homes.update(glob.glob(os.path.join(glob.escape(directory), "services/*/work")))
+    return sorted([os.path.join(directory, "logs"), *(os.path.join(home, "ascend/log") for home in homes)])
 
 
 def gathered(params, now):
@@ -145,7 +150,7 @@ def gathered(params, now):
     redactor, since = Redactor(params["secrets"]), int(now - 60 * params["minutes"])
     each = params["mib"] * 2**20 // max(params["hosts"], 1) // (len(services) + 1)  # one share for CANN
     parts = [service_part(service, since, each, redactor, run) for service in services]
-    parts += plog_parts(folders(params["users"]), since, each, redactor)
+    parts += plog_parts(folders(params["users"], params["directory"]), since, each, redactor)
     return parts, redactor.counts, problem
 
 

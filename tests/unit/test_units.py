@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import jinja2
@@ -77,6 +78,7 @@ def unit(folder, name, changes, kind, systemd="252"):
         __service_target=plan["runtime_settings"]["target"],
         __service_here=[service for service in plan["services"] if service["host"] == host["name"]],
         __service_user="daemon",
+        __service_home="/var/lib/the daemon",
         __service_driver_group="HwHiAiUser",
         __service_systemd_version=systemd,
         __service_engine_kinds=constants["__service_engine_kinds"],
@@ -189,6 +191,32 @@ def test_no_service_can_use_up_the_process_ids_of_its_host(tmp_path, kind):
     assert values(path, "TasksMax") == ["65536"]
     path, _service, _host = unit(tmp_path, "both", {**FRONTED, "inference_tasks_max": 20000}, kind)
     assert values(path, "TasksMax") == ["20000"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case[2] in ENGINES], ids=str)
+def test_an_engine_cannot_change_what_is_obeyed_in_its_user_s_home(tmp_path, case):
+    """What engines write goes elsewhere: CANN takes the home from the user database, all others from HOME."""
+    path, service, _host = unit(tmp_path, *case)
+    assert values(path, "ReadOnlyPaths") == ['"-/var/lib/the daemon"']
+    written = " ".join(values(path, "ReadWritePaths")).split()
+    assert service["env"]["HOME"] in written and "/var/lib" not in " ".join(written)
+    if service["devices"]:
+        assert service["env"]["ASCEND_PROCESS_LOG_PATH"] in written
+
+
+@pytest.mark.parametrize("kind", ["decode", "router"])
+def test_a_service_starts_with_its_host(tmp_path, kind):
+    path, _service, _host = unit(tmp_path, "p2p", {"inference_runtime": "systemd"}, kind)
+    assert values(path, "WantedBy") == ["inference.target"] and values(path, "Restart") == ["always"]
+
+
+def test_a_plan_of_an_older_version_keeps_its_caches(tmp_path, monkeypatch):
+    """It names no other place for them, and a rollback starts it as it was."""
+    plan = launch_plan(*family("p2p", {"inference_runtime": "systemd"}))
+    for service in plan["services"]:
+        service["env"].pop("HOME", None)
+    monkeypatch.setattr(sys.modules[__name__], "launch_plan", lambda *dummy: plan)
+    assert not values(unit(tmp_path, "p2p", {}, "decode")[0], "ReadOnlyPaths")
 
 
 def test_one_more_engine_on_its_host_does_not_change_the_unit_of_the_router(tmp_path):

@@ -94,7 +94,7 @@ CAUSES = (
         runtime(r"(?:10[078]|14[58]|20[03578]|50[037])\d{3}") + r"|\[Error\]: ?[A-Z][a-z]+ ",
         "the NPU or CANN's runtime reports an error",
         "The number is that of CANN's runtime; the lines beside it and CANN's plog say what happened before it.",
-        "Read CANN's plog (~/ascend/log) of the same time, and run check.",
+        "Read CANN's plog of the same time (the playbook logs gathers it), and run check.",
         LITTLE,
     ),
     Cause(

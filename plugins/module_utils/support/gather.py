@@ -18,7 +18,7 @@ from .redact import Redactor
 LINES = 50000  # of one log, before its size is bounded
 LINE = 4000  # characters of a line
 PLOGS = 64  # files of CANN
-# CANN writes below ~/ascend/log unless ASCEND_PROCESS_LOG_PATH says otherwise: host processes, their runtime part, devices.
+# CANN writes below ~/ascend/log unless ASCEND_PROCESS_LOG_PATH says otherwise, as for units of systemd: host processes, their runtime part, devices.
 PLOG = ("debug/plog/*.log", "run/plog/*.log", "security/plog/*.log", "debug/device-*/*.log", "run/device-*/*.log")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -92,9 +92,11 @@ def plog_parts(folders: Iterable[str], since: int, most: int, redactor: Redactor
 
 
 def home_of(folder: str) -> str:
-    """The home of a folder `HOME/ascend/log`, if somebody else owns it, who may put links in place of folders there. Empty for the own one."""
-    home = os.path.dirname(os.path.dirname(folder))
-    return home if os.stat(home).st_uid != os.geteuid() else ""
+    """The uppermost of `HOME`, `HOME/ascend` and `HOME/ascend/log`, the given folder, that somebody else owns, who may put links in place of folders
+    there. Empty if all are the own user's. What is above belongs to who made the home or the deployment."""
+    above = os.path.dirname(folder)
+    foreign = (path for path in (os.path.dirname(above), above, folder) if os.stat(path).st_uid != os.geteuid())
+    return next(foreign, "")
 
 
 def _file(path: str, since: int, most: int, home: str = "") -> tuple[list[str], bool]:

@@ -33,12 +33,19 @@ class Systemd(Runtime):
     def named(self, context: Context, service: Service) -> Service:
         """The service as in ``Runtime``; where its delay of restarts cannot grow, its script counts its starts in a file.
 
-        systemd's own limit of tasks is 15% of the host's, of which an engine with many devices may need more.
+        systemd's own limit of tasks is 15% of the host's, of which an engine with many devices may need more. HOME is not the home of the
+        services' user, in which a file such as ``.profile`` or ``.ssh/authorized_keys`` would be obeyed: below it go the caches of vLLM, Triton,
+        Hugging Face and ModelScope. CANN asks the user database for the home (``LogGetHomeDir`` of its log), so its logs need a variable of
+        their own: ASCEND_PROCESS_LOG_PATH (CANN's reference of environment variables). ASCEND_WORK_PATH would also turn on dumps of kernels.
         """
         found = super().named(context, service)
+        homes = {"HOME": context.folder("run")}
+        if service.devices:
+            homes["ASCEND_PROCESS_LOG_PATH"] = context.folder("logs")
         limits = {**found.start.limits, "tasks": context.description.tasks_max}
         return dataclasses.replace(
             found,
+            env={**homes, **found.env},
             start=dataclasses.replace(found.start, limits=limits),
             starts_file=f"{context.folder('run')}/{service.name}.starts",
         )

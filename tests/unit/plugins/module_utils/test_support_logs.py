@@ -417,6 +417,32 @@ def test_a_second_name_of_another_user_s_file_is_not_read(tmp_path):
     assert part.text == "" and "second name" in part.problem
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a file of another user")
+@pytest.mark.parametrize(
+    ("place", "owned"), [("logs", "logs"), ("home/ascend/log", "home/ascend"), ("work/ascend/log", "work")]
+)
+def test_logs_of_cann_lead_root_nowhere_wherever_they_are(tmp_path, place, owned):
+    """The folder above, such as that of a deployment, is root's: what counts is the first one that is not."""
+    secret, folder = tmp_path / "secrets", tmp_path / place
+    secret.mkdir()
+    (secret / "plog-1.log").write_text("[ERROR] HCCL planted\n")
+    folder.mkdir(parents=True)
+    (folder / "debug").mkdir()
+    (folder / "debug/plog").symlink_to(secret)
+    for path in (tmp_path / owned, folder, folder / "debug"):
+        os.chown(str(path), 65534, 65534)
+    (part,) = gather.plog_parts([str(folder)], 0, 10000, Redactor())
+    assert part.text == "" and part.problem.startswith("not read")
+
+
+def test_logs_of_cann_of_units_and_containers_are_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    base = tmp_path / "[x]"  # no pattern
+    (base / "services/decode-0/work").mkdir(parents=True)
+    expected = [base / "logs", base / "services/decode-0/work/ascend/log", tmp_path / "user/ascend/log"]
+    assert support_logs.folders([], str(base)) == [str(path) for path in expected]
+
+
 def packed(parts):
     return base64.b64encode(zlib.compress(json.dumps(parts).encode())).decode()
 

@@ -102,7 +102,14 @@ def test_what_units_need_to_know(tmp_path, run_module, monkeypatch, printed, ver
     monkeypatch.setattr(runner, "PLACES", ())
     me = pwd.getpwuid(os.getuid()).pw_name
     found = run_module("installed_info", account={"user": me, "driver_group": "no-such-group"})["account"]
-    assert found == {"user": me, "group": "no-such-group", "exists": True, "driver_group": "", "systemd": version}
+    assert found == {
+        "user": me,
+        "group": "no-such-group",
+        "exists": True,
+        "home": os.path.expanduser(f"~{me}"),
+        "driver_group": "",
+        "systemd": version,
+    }
     assert run_module("installed_info", account={"user": "nobody-like-this"})["account"]["exists"] is False
     assert "account" not in run_module("installed_info")
 

@@ -96,6 +96,7 @@ def unit(name, version, connector="llmdatadist"):
         "item": {"env": {}, **next(service for service in given["services"] if service["name"] == name)},
         "__service_target": "x.target",
         "__service_user": "u",
+        "__service_home": "/h",
         "__service_driver_group": "",
         "__service_systemd_version": str(version),
         "service_systemd_restart_delay": 5,
