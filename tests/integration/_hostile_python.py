@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The Python of a host whose root is hostile: it runs each module, and changes what it answers.
 
-``python hostile.py SETTINGS.json ARGUMENT...``. Settings: ``python`` (the real one), ``attack`` (empty: an honest host), ``seed``, ``share`` (of the
+``python _hostile_python.py SETTINGS.json ARGUMENT...``. Settings: ``python`` (the real one), ``attack`` (empty: an honest host), ``seed``, ``share`` (of the
 values that change), ``modules`` (a regular expression; others answer honestly), ``facts``, ``text``.
 """
 

@@ -17,6 +17,7 @@ import sys
 import typing as t
 
 ADDRESSES = {"n1": "192.0.2.1", "n2": "192.0.2.2", "n3": "192.0.2.3"}
+ALL = {**ADDRESSES, "n4": "192.0.2.4"}  # the last one is only for a rack
 NET = 0x40000000  # CLONE_NEWNET
 # Its processes end with the first one, when the test closes its input. That one ignores SIGCHLD, so that none stays as a zombie.
 FIRST = "import os, signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execvp('cat', ['cat'])"
@@ -62,7 +63,7 @@ def host(
     sudo.chmod(0o755)
     return {
         "ansible_connection": "local",
-        "ansible_host": ADDRESSES[name],
+        "ansible_host": ALL[name],
         "ansible_python_interpreter": sys.executable,
         "ansible_become": True,
         "ansible_become_exe": str(sudo),
