@@ -104,14 +104,15 @@ class ActionModule(Asked):
         """One step on this host."""
         player, number = Player(self._store, self._check), arguments["number"]
         if host == self._vars["ansible_play_hosts_all"][0] and player.reaching(number):
-            self._note(self._store.host(host)["directory"], player.reaching(number))
+            given = {"step": player.reaching(number), "script": player.script(number)}
+            self._note({**given, "directory": self._store.host(host)["directory"]})
         return player.play(number, host, self._execute, self._engine_key)
 
-    def _note(self, directory: str, step: str) -> None:
+    def _note(self, given: Result) -> None:
         """Note the step in this run's lock, for the next run if this one is killed. That this fails is no reason to end a change."""
-        given = {"directory": directory, "state": "note", "step": step, "run": this_run(constants.DEFAULT_LOCAL_TMP)}
+        run = this_run(constants.DEFAULT_LOCAL_TMP)
         with contextlib.suppress(AnsibleConnectionFailure):
-            self._execute("deployment_run", given, False)
+            self._execute("deployment_run", {**given, "state": "note", "run": run}, False)
 
     def _end(self, _arguments: Result, _host: str) -> Result:
         """Whether all steps were done."""

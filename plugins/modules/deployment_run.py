@@ -43,6 +43,11 @@ options:
     description: With O(state=note), the step that the change has reached, in words. The next run says it if this one is killed.
     type: str
     default: ""
+  script:
+    description: With O(state=note), all steps of the change, each with C(step) (its title and hosts) and C(state) (done, begun or open).
+    type: list
+    elements: dict
+    default: []
   make:
     description: Whether V(begin) makes the folder that holds deployments. If not, and there is none, nothing is locked.
     type: bool
@@ -167,6 +172,7 @@ ARGUMENTS = {
     "run": {"type": "dict", "default": {}},
     "replace": {"type": "str", "default": ""},
     "step": {"type": "str", "default": ""},
+    "script": {"type": "list", "elements": "dict", "default": []},
 }
 UNRECORDED = "The verification is not recorded on this host, so rollback will not know it: {}"
 UNFINISHED = "a change has not ended. Fix: run status, which names it; end it, then verify again"
@@ -244,7 +250,7 @@ def work(params, check):
         ours = result["holder"].get("id") == params["run"].get("id")
         return dict(result, warnings_=notices(params, directory, check or not ours))
     if params["state"] == "note" and not check:
-        deployment_lock.note(directory, params["run"].get("id"), params["step"])
+        deployment_lock.note(directory, params["run"].get("id"), params["step"], params["script"])
     if check or params["state"] == "note":
         return dict(result, holder=deployment_lock.holder_of(directory))
     if params["verified"]:

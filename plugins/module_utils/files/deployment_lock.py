@@ -4,8 +4,9 @@
 """The lock of a deployment on one host: held by a run of ansible-playbook, over many calls of modules.
 
 It is the file ``.NAME.lock`` beside the deployment's folder, which holds a record of the run: ``id``, ``owner``, ``controller``,
-``since`` and what the controller recognises its own process by, and on the first host of a change ``step``, the step that it has reached. No time limit
-ends it: a run may wait an hour for an engine. A run that was killed leaves it.
+``since`` and what the controller recognises its own process by, and on the first host of a change ``step``, the step that it has reached,
+and ``script``, all its steps as ``[{step, state}]``, with the state done, begun or open. No time limit ends it: a run may wait an hour for
+an engine. A run that was killed leaves it.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ def take(directory, run, replace="", make=True):
         return holder
 
 
-def note(directory, run_id, step):
-    """Note in the lock of this run which step it has reached, in words; nothing if this run does not hold the lock."""
+def note(directory, run_id, step, script):
+    """Note in the lock of this run which step it has reached, in words, and its script; nothing if this run does not hold the lock."""
     path = path_of(directory)
     if not os.path.exists(path):
         return
     with FileLock(path, GUARD) as lock:
         holder = _record(lock.text())
         if holder.get("id") == run_id:
-            lock.write(json.dumps(dict(holder, step=step), sort_keys=True) + "\n")
+            lock.write(json.dumps(dict(holder, step=step, script=script), sort_keys=True) + "\n")
 
 
 def release(directory, run_id):

@@ -13,7 +13,7 @@ import typing as t
 
 from ..description.values import natural
 from .fills import FILLS, KEPT
-from .script import Script, Step, some
+from .script import Script, Step, described, some
 from .store import Store
 from .verbs import VERBS
 
@@ -74,6 +74,15 @@ class Player:
         if self.check or not self._reached(number) or not self._hosts(number):
             return ""
         return f"step {number + 1} of {self.store.count()}: {self.store.step(number).title}"[:300]
+
+    def script(self, number: int) -> list[dict[str, t.Any]]:
+        """All steps when one is reached, as the lock notes them: {step, state}."""
+        found = []
+        for each in range(self.store.count()):
+            step = self.store.step(each)
+            state = "done" if each < number else "begun" if each == number else "open"
+            found.append({"step": described(step), "state": state})
+        return found
 
     def failure(self) -> str:
         """Which step failed where, and what was left out; empty if all steps are done."""

@@ -15,10 +15,10 @@ import time
 import typing as t
 
 from ...module_utils.tools.text import visible
-from ..plan.begun import lock_holder
+from ..plan.begun import lock_holder, step_of
 
 Run = dict[str, t.Any]
-STEP, MOST = 300, 64  # most characters of a step, and of another field
+MOST = 64  # characters of a field
 # What people are told to type. Ansible evaluates -e as a template, and a record is text of a host: quotes for a shell would not be enough.
 ID = re.compile(r"[\w.-]{1,100}", re.ASCII)
 PREFIX = "ansible-local-"  # of the run's temporary folder; the process id follows (ansible/config/manager.py)
@@ -76,12 +76,6 @@ def ended(holder: t.Mapping[str, t.Any], here: Run) -> bool:
 def another(holder: t.Mapping[str, t.Any], here: Run) -> bool:
     """Whether a lock is held, by another run than this one, that has not ended for certain."""
     return bool(holder) and holder.get("id") != here["id"] and not ended(holder, here)
-
-
-def step_of(holder: t.Mapping[str, t.Any]) -> str:
-    """`` in step 3 of 9: …`` of the run that holds a lock; empty if it has noted none. It is text of a host."""
-    step = str(holder.get("step") or "")[:STEP]
-    return f", in {step}" if step else ""
 
 
 def left(host: str, holder: t.Mapping[str, t.Any]) -> str:

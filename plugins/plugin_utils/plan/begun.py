@@ -12,6 +12,7 @@ from .placement_kept import read_text, record_hosts
 
 MARK, LOCK = "\nbegun: ", "\nlocked: "  # what playbooks/shared/places.yml prints between the files, in this order
 MOST_NAME, MOST_HOSTS = 253, 10000
+MOST_STEP, MOST_LEFT = 300, 6  # characters of a step, and steps that are named
 
 
 def placement_text(text: str) -> str:
@@ -36,6 +37,15 @@ def lock_holder(text: str) -> dict[str, t.Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) and isinstance(found.get("id"), str) and found["id"] else {}
+
+
+def step_of(holder: t.Mapping[str, t.Any]) -> str:
+    """``, in step 3 of 9: …; after it: …`` of the run that holds a lock; empty if it has noted none. It is text of a host."""
+    step, script = str(holder.get("step") or "")[:MOST_STEP], holder.get("script")
+    rows = [each for each in (script if isinstance(script, list) else []) if isinstance(each, dict)]
+    left = [str(each.get("step"))[:MOST_STEP] for each in rows if each.get("state") == "open"]
+    rest = [f"and {len(left) - MOST_LEFT} more"] if len(left) > MOST_LEFT else []
+    return (f", in {step}" + (f"; after it: {'; '.join(left[:MOST_LEFT] + rest)}" if left else "")) if step else ""
 
 
 def known_hosts(files: t.Iterable[str]) -> set[str]:

@@ -18,6 +18,7 @@ from ...module_utils.tools.versions import told
 from ..description.values import natural
 from ..hosts.connection import OTHER, cause, in_one_line
 from ..hosts.readable import judged
+from ..plan.begun import step_of
 from ..releases.advisories import ADVISORIES, CONDITIONS, Advisory
 
 Report = dict[str, t.Any]
@@ -174,8 +175,7 @@ def _running(results: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
         if holder:
             key = tuple(in_one_line(str(holder.get(name))) for name in ("owner", "controller", "since", "id"))
             holders.setdefault(key, []).append(host)
-            step = in_one_line(str(holder.get("step") or ""))[:300]
-            steps[key[3]] = f", in {step}" if step else steps.get(key[3], "")
+            steps[key[3]] = in_one_line(step_of(holder)) or steps.get(key[3], "")
     return [
         f"{owner} on {controller} changes this deployment since {since} (run {run}{steps[run]}), on {', '.join(hosts)}: what is found here may pass. "
         "Fix: wait until that run has ended, then run status again"

@@ -96,7 +96,11 @@ def test_a_run_notes_its_step_in_its_own_lock_only(call, directory):
     call("begin", FIRST)
     assert call("note", SECOND, step="step 1 of 2: Ask")["holder"] == FIRST
     assert call("note", FIRST, check=True, step="step 1 of 2: Ask")["holder"] == FIRST
-    assert call("note", FIRST, step="step 2 of 2: Give")["holder"] == {**FIRST, "step": "step 2 of 2: Give"}
+    noted = {
+        "step": "step 2 of 2: Give",
+        "script": [{"step": "Ask", "state": "done"}, {"step": "Give", "state": "begun"}],
+    }
+    assert call("note", FIRST, **noted)["holder"] == {**FIRST, **noted}
     assert call("end", FIRST)["holder"] == {}
 
 

@@ -124,4 +124,9 @@ def test_a_run_says_in_which_step_the_one_before_it_was_killed():
     )
     assert "(run another, in step 3 of 9: Restart decode-0). Two runs" in run.refusal("n1", "/d/x", holder)
     assert "(run another). Two runs" in run.refusal("n1", "/d/x", {**holder, "step": ""})
-    assert len(run.step_of({"step": "x" * 5000})) < 320, "a host may write any text"
+    rows = [{"step": each, "state": "open" if each > "C" else "done"} for each in "ABCDEFGHIJK"]
+    text = run.left("n1", {**holder, "script": rows})
+    assert ", in step 3 of 9: Restart decode-0; after it: D; E; F; G; H; I; and 2 more. This run looks" in text
+    for strange in (7, [7], [{"state": "open"}], {"a": 1}):
+        assert run.step_of({"step": "s", "script": strange}).startswith(", in s"), "a host may write any text"
+    assert len(run.step_of({"step": "x" * 5000, "script": [{"step": "y" * 5000, "state": "open"}] * 99})) < 2500

@@ -190,6 +190,9 @@ def test_a_run_that_changes_the_deployment_is_named_with_its_hosts():
     rows["n1"]["locked"] = {**held, "step": "step 3 of 9: Restart decode-0"}
     (text,) = status_report("x", rows)["notices"]
     assert "(run r1, in step 3 of 9: Restart decode-0), on n1, n2:" in text
+    rows["n1"]["locked"]["script"] = [{"step": "Give back decode-0", "state": "open"}]
+    (text,) = status_report("x", rows)["notices"]
+    assert "(run r1, in step 3 of 9: Restart decode-0; after it: Give back decode-0), on n1, n2:" in text
 
 
 def test_findings_and_logs_follow_the_table():

@@ -206,6 +206,11 @@ def test_the_step_that_begins_is_named_once_the_one_before_is_done(tmp_path):
     assert [player.reaching(number) for number in range(3)] == ["step 1 of 3: Drain on n1", "", ""]
     stage.play(0, "n1")
     assert player.reaching(1) == "step 2 of 3: Drain on n2"
+    assert player.script(1) == [
+        {"step": "Drain on n1 (n1)", "state": "done"},
+        {"step": "Drain on n2 (n2)", "state": "begun"},
+        {"step": "Drain on n3 (n3, if needed)", "state": "open"},
+    ]
     stage.play(1, "n2")
     assert player.reaching(2) == "", "it has nothing to do"
     assert Player(stage.store, True).reaching(1) == ""
