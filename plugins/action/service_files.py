@@ -49,7 +49,7 @@ class ActionModule(Asked):
         name = str(template["src"])
         texts = lookup.run([name], variables=task_vars, template_vars={"item": service})
         path = place_of(template, service) if service else str(template["dest"])
-        known = {key: template[key] for key in ("mode", "service_owned", "private") if key in template}
+        known = {key: template[key] for key in ("mode", "service_owned", "private", "sections") if key in template}
         if not texts:
             raise AnsibleActionFail(f"the template {name} does not exist")
         return {"path": path, "content": str(texts[0]), "service": str(service.get("name", "")), **known}

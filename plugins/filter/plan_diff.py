@@ -18,7 +18,7 @@ def plan_diff_filter(plan: t.Any, deployed: t.Any = None, compared: t.Any = ()) 
     """Adapter: a plan and the deployed one in, lines out; ``compared``: results of the module service_state of the hosts that answered."""
     new, old = plain(plan), dict(whole_plan(plain(deployed) or {}))
     keys = keys_of(plain(found) or {} for found in compared)
-    return plan_diff(new, old or None, keys["rekeyed"]) + planned_steps(new, old, keys) + planned_mode(new, old, keys)
+    return plan_diff(new, old or None, keys) + planned_steps(new, old, keys) + planned_mode(new, old, keys)
 
 
 class FilterModule:

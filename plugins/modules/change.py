@@ -55,7 +55,7 @@ options:
     type: dict
   options:
     description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy)
-      C(allow_pause), C(early) (before files are written), C(check), C(inventory) (all hosts) and C(settings) of the runtime.
+      C(allow_pause), C(early) (before the lock), C(check), C(inventory) (all hosts) and C(settings) of the runtime.
     type: dict
   drain_timeout:
     description: With O(part=write), most seconds until engines and routers have finished their requests.

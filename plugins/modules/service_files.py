@@ -114,6 +114,10 @@ options:
         description: Whether its content is secret, and appears neither in the diff nor in a backup.
         type: bool
         default: false
+      sections:
+        description: Whether it is an INI file, of which RV(written) also names the sections.
+        type: bool
+        default: false
   links:
     description: Symbolic links.
     type: list
@@ -195,6 +199,17 @@ services:
   type: list
   elements: str
   sample: [prefill-0]
+written:
+  description: Files and links that were written, or in check mode would be, and C(PATH [SECTION]) for sections of a file with O(files[].sections).
+  returned: with O(state=present)
+  type: list
+  elements: str
+  sample: [/etc/systemd/system/inference-prefill-0.service]
+settled:
+  description: Whether there was nothing to write, not even to note.
+  returned: with O(state=present)
+  type: bool
+  sample: false
 files:
   description: Changes made, or in check mode those that would be made.
   returned: success
@@ -235,6 +250,7 @@ FILE = {
     "service": {"type": "str", "default": ""},
     "service_owned": {"type": "bool", "default": False},
     "private": {"type": "bool", "default": False},
+    "sections": {"type": "bool", "default": False},
 }
 LINK = {"path": {"type": "path", "required": True}, "target": {"type": "str", "required": True}}
 ARGUMENTS = {
@@ -346,6 +362,7 @@ def work(params, check):
     update = Update(base, params["name"], owners, params["folders"], params["files"], params["links"]).compare()
     if update.errors:
         raise tree.TreeError("\n".join(update.errors))
+    written, settled = update.written(), update.settled()
     if not check:
         noted = (base, params["phase"], params["plan"], params["run"])
         update.apply(before=lambda: journal.note(*noted) if params["phase"] == journal.CHANGING else None)
@@ -358,6 +375,8 @@ def work(params, check):
     return {
         "changed": bool(done),
         "services": sorted({step["service"] for step in update.steps if step["service"]}),
+        "written": written,
+        "settled": settled,
         "files": done,
         "diff": [difference(step) for step in update.steps] + gone["diff"],
     }

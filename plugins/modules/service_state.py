@@ -120,6 +120,13 @@ options:
       - A process that recorded another one at its start is restarted. Without a record, nothing is known.
     type: dict
     default: {}
+  written:
+    description:
+      - Files that this run is about to write, as RV(ascend.inference.service_files#module:written). Services that use them count as older than these,
+        so that it is known before anything is written what restarts.
+    type: list
+    elements: str
+    default: []
   remove:
     description: Whether V(present) stops and removes services of the deployment that are not in O(services).
     type: bool
@@ -273,6 +280,7 @@ ARGUMENTS = {
     "own": {"type": "path"},
     "own_hosts": {"type": "list", "elements": "str", "default": []},
     "secrets": {"type": "dict", "default": {}, "no_log": True},
+    "written": {"type": "list", "elements": "str", "default": []},
     "remove": {"type": "bool", "default": True},
     "keep": {"type": "list", "elements": "str", "default": []},
     "wait": {"type": "bool", "default": False},
@@ -354,6 +362,7 @@ def main():
     params, check = module.params, module.check_mode
     for service in params["services"]:
         service["secrets"] = params["secrets"].get(service["name"], "")
+        service["written"] = params["written"]
     result = {}
     try:
         params = bound(params["own"], params) if params["own"] else params

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 ROLE = pathlib.Path(__file__).resolve().parents[2] / "roles" / "service"
-TASKS = yaml.safe_load((ROLE / "tasks" / "systemd" / "apply.yml").read_text(encoding="utf-8"))
+TASKS = yaml.safe_load((ROLE / "tasks" / "systemd" / "templates.yml").read_text(encoding="utf-8"))
 (WAITS,) = [task["vars"]["__service_start_waits"] for task in TASKS if "__service_start_waits" in task.get("vars", {})]
 
 

@@ -119,7 +119,7 @@ def test_each_runtime_has_its_record_its_target_and_its_tasks():
     assert {host.name for host in on_hosts()} == set(RUNTIMES)
     for host in on_hosts():
         tasks = ROOT / "roles" / "service" / "tasks" / host.name
-        wanted = {"preflight.yml", "apply.yml"} | ({"prepare.yml"} if host.contained else set())
+        wanted = {"preflight.yml", "apply.yml", "templates.yml"} | ({"prepare.yml"} if host.contained else set())
         assert {path.name for path in tasks.iterdir()} == wanted, host.name
         assert all(yaml.safe_load(path.read_text(encoding="utf-8")) for path in tasks.iterdir())
         assert host.log_of("u", "/p")["kind"] in LOGS
@@ -224,6 +224,7 @@ FILES = {
     "plugins/module_utils/runtime/processes.py": "target.py",
     "roles/service/tasks/processes/preflight.yml": "preflight.yml",
     "roles/service/tasks/processes/apply.yml": "apply.yml",
+    "roles/service/tasks/processes/templates.yml": "templates.yml",
 }
 REGISTRATIONS = {
     "plugins/plugin_utils/runtimes/registry.py": ('    "docker": "docker",\n', '    "processes": "processes",\n'),

@@ -111,23 +111,46 @@ class Update:
             raise tree.TreeError(f"{wanted['path']} is not a symbolic link. Fix: move it away.")
         return None if entry.target == wanted["target"] else {"action": "changed", "before": entry.target + "\n"}
 
-    def apply(self, before=None):
-        """Do the steps; the manifest says before the first one what may be there after any of them.
+    def written(self):
+        """Paths of the files and links that differ, and ``PATH [SECTION]`` for each section that does in a file with ``sections``."""
+        found = []
+        for step in self.steps:
+            if step["kind"] != "folder":
+                found.append(step["path"])
+            if step["wanted"].get("sections"):
+                before, after = sections(step.get("before", "")), sections(step["wanted"]["content"])
+                found += [
+                    f"{step['path']} {name}"
+                    for name in after
+                    if before.get(name) != after[name] and not step.get("same")
+                ]
+        return sorted(found)
 
-        ``before`` is called before the first file is replaced, with the folders in place, if there is any step.
-        """
+    def settled(self):
+        """Whether nothing is to be written, the manifest included."""
+        return not self.steps and self._following([]) == self.old
+
+    def _following(self, saved):
+        """The manifest after this run, in which the files ``saved`` become backups."""
         written = {file["path"]: file["content"].encode("utf-8") for file in self.files}
         made = {
             folder["path"]: bool(folder.get("service_owned")) for folder in self.folders if folder["path"] != self.base
         }
         links = {link["path"]: link["target"] for link in self.links}
-        for step in self.steps:
-            if step.get("backup") is not None and not step["wanted"].get("private"):
-                step["saved"] = step["path"] + backup_suffix()
-        saved = [step["saved"] for step in self.steps if "saved" in step]
         new = manifest.following(self.old, written, made, links, saved)
         for path in (file["path"] for file in self.files if file.get("private")):
             new["files"][path]["private"] = True
+        return new
+
+    def apply(self, before=None):
+        """Do the steps; the manifest says before the first one what may be there after any of them.
+
+        ``before`` is called before the first file is replaced, with the folders in place, if there is any step.
+        """
+        for step in self.steps:
+            if step.get("backup") is not None and not step["wanted"].get("private"):
+                step["saved"] = step["path"] + backup_suffix()
+        new = self._following([step["saved"] for step in self.steps if "saved" in step])
         for step in self.steps:
             if step["kind"] == "folder":
                 mode = int(step["wanted"]["mode"], 8)
@@ -171,6 +194,16 @@ class Update:
             tree.write(folder, name, wanted["content"].encode("utf-8"), int(wanted["mode"], 8), uid, gid)
         finally:
             os.close(folder)
+
+
+def sections(text):
+    """{header: its lines} of an INI file; what stands before the first header is that of ""."""
+    found, header = {"": []}, ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            header = line.strip()
+        found.setdefault(header, []).append(line.rstrip())
+    return {header: [line for line in lines if line and not line.startswith(";")] for header, lines in found.items()}
 
 
 def backup_suffix():

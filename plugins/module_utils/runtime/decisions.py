@@ -43,7 +43,16 @@ def outdated(service, found):
     if (service["digest"] and running_digest(service) != service["digest"]) or keyed(service) is False:
         return True
     start = began(service, found)
-    return any(os.path.exists(path) and os.stat(path).st_mtime > start + 1 for path in service["newer"])
+    return any(about_to(service, path) or _newer(path, start) for path in service["newer"])
+
+
+def about_to(service, what):
+    """Whether the run that asks is about to write a file, or ``PATH [SECTION]`` of it: then it is newer than each process."""
+    return what in service.get("written", ())
+
+
+def _newer(path, start):
+    return os.path.exists(path) and os.stat(path).st_mtime > start + 1
 
 
 def decide(wanted, services, states, special=None):

@@ -16,6 +16,7 @@ import re
 import xmlrpc.client
 
 from .base import Runtime, RuntimeNotRunning, RuntimeProblem, command, state, stop_time, tail
+from .decisions import about_to
 from .supervisord import Supervisord, SupervisorError
 
 UP = ("STARTING", "RUNNING")
@@ -85,7 +86,8 @@ class Supervisor(Runtime):
         if self.differing is None:
             with _reported(self.settings["socket"]):
                 self.differing = self.supervisord.differences()[1]
-        return service["unit"] in self.differing
+        planned = "{} [program:{}]".format(self.settings["config"], service["unit"])
+        return service["unit"] in self.differing or about_to(service, planned)
 
     def start(self, services):
         self.stop(services)  # a program in backoff would start with its old configuration

@@ -11,7 +11,7 @@ import re
 import time
 
 from .base import Runtime, RuntimeProblem, state, stop_time
-from .decisions import began
+from .decisions import about_to, began
 
 # auto-restart is the delay before a restart: nothing runs, and a start command ends the delay.
 UP_STATES = ("active", "activating", "reloading")
@@ -62,6 +62,8 @@ class Systemd(Runtime):
     def outdated(self, service, found):
         """Whether its unit file is newer than its start."""
         path = os.path.join(self.directory, service["unit"])
+        if about_to(service, path):
+            return True
         try:
             return os.stat(path).st_mtime > began(service, found) + 1
         except OSError:
@@ -95,9 +97,9 @@ class Systemd(Runtime):
         self._order("stop", services)
 
     def complete(self, check):
-        """Start the target. It wants all units, so an earlier start would ignore their stages."""
+        """Start the target. It wants all units, so an earlier start would ignore their stages. A run that asks writes one that is missing."""
         shown = self.show([self.target, *self.own()])
-        due = shown[self.target]["LoadState"] == "loaded" and shown[self.target]["ActiveState"] != "active"
+        due = (check or shown[self.target]["LoadState"] == "loaded") and shown[self.target]["ActiveState"] != "active"
         if not due or not all(_state(properties)["up"] for unit, properties in shown.items() if unit != self.target):
             return False
         if not check:

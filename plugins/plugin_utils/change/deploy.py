@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The script of a deploy after its files are written: what stops first, starts, joins, restarts one after the other, and leaves at last."""
+"""The script of a deploy, written before its files are: what stops first, starts, joins, restarts one after the other, and leaves at last."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def deploy(
 ) -> Script:
     """The script that brings services to the planned settings while they serve.
 
-    ``plan``: the whole plan; ``found``: {host: what `observe.known` returns}; ``early``: before files are written, only the refusals;
+    ``plan``: the whole plan; ``found``: {host: what `observe.known` returns}; ``early``: before the lock, only the refusals;
     ``check``: whether in check mode; ``inventory``: names of all hosts that can be reached; ``settings``: those of the runtime that come from
     variables of the role; the timeouts are seconds.
     """

@@ -48,10 +48,7 @@ REKEYED = (
     "all services the planned ones."
 )
 EARLY = "Nothing was changed. "
-LATE = (
-    "Nothing was restarted; the service goes on with its old settings, but its files are written, so an engine that exits starts with the "
-    "new ones. "
-)
+UNWRITTEN = "Nothing was restarted, and no file of a service was written. "
 HALVED = "an upgrade half by half was interrupted"
 SINGLE = "all requests go through it, and there is one of it"
 READDRESSED = "the address that clients use changes from {before} to {after}"
@@ -140,7 +137,7 @@ def move_entry(result: Result, change: Change, name: str, known: bool | None) ->
 
 
 def remove_entry(result: Result, change: Change, name: str, known: bool | None) -> None:
-    """Announce that the clients' entry is removed; refused only before files are written, as a rollback removes what it does not know."""
+    """Announce that the clients' entry is removed; refused only before the lock, as a rollback removes what it does not know."""
     before = next(service["host"] for service in change.deployed["services"] if service["name"] == name)
     if known and change.early and not change.allow_pause:
         result["refusals"].append(REMOVES.format(name=name, before=before, state=_state(change)))
@@ -149,7 +146,7 @@ def remove_entry(result: Result, change: Change, name: str, known: bool | None) 
 
 
 def lose_address(result: Result, change: Change, address: str) -> None:
-    """Announce that the clients' virtual address is removed; refused only before files are written, see `remove_entry`."""
+    """Announce that the clients' virtual address is removed; refused only before the lock, see `remove_entry`."""
     if change.early and not change.allow_pause:
         result["refusals"].append(LOSES.format(address=address, state=_state(change)))
     else:
@@ -157,7 +154,7 @@ def lose_address(result: Result, change: Change, address: str) -> None:
 
 
 def _state(change: Change) -> str:
-    return EARLY if change.early or change.check else LATE
+    return EARLY if change.early or change.check else UNWRITTEN
 
 
 def _otherwise(reason: str, change: Change) -> str:

@@ -14,11 +14,14 @@ from .change import Pending, named
 from .steps import steps
 
 Keys = t.Mapping[str, t.Collection[str]]
-NO_KEYS: Keys = {"rekeyed": (), "keyed": ()}
+NO_KEYS: Keys = {"rekeyed": (), "keyed": (), "outdated": ()}
 
 
 def keys_of(runs: t.Iterable[t.Mapping[str, t.Any]]) -> Keys:
-    """{rekeyed, keyed}: names of services that run with other secrets than planned, and with those; ``runs``: what the module service_state returned."""
+    """{rekeyed, keyed, outdated}: names of services that run with other secrets than planned, with those, and that have to restart.
+
+    ``runs``: what the module service_state returned.
+    """
     found = list(runs)
     return {key: [name for each in found for name in each.get(key) or ()] for key in NO_KEYS}
 
@@ -40,11 +43,14 @@ def change(
     changed = [
         name
         for name in planned
-        if name not in new and (every or before[name]["digest"] != planned[name]["digest"] or name in keys["rekeyed"])
+        if name not in new
+        and (
+            every or before[name]["digest"] != planned[name]["digest"] or name in (*keys["rekeyed"], *keys["outdated"])
+        )
     ]
     if runs is not None:
         changed = [name for name in planned if any(name in (found.get("outdated") or ()) for found in runs.values())]
-    decided = steps(runs or {"": {"down": new, "outdated": changed, **keys}}, plan, deployed, allow_pause=True)
+    decided = steps(runs or {"": {**keys, "down": new, "outdated": changed}}, plan, deployed, allow_pause=True)
     rest = [name for name in changed if name not in decided["held"]]
     gone = [name for name in before if name not in planned]
     gone += [f"{name} on {before[name]['host']}" for name in new if name in before]

@@ -322,7 +322,7 @@ def planned_mode(plan: Plan, running: Plan, keys: Keys = NO_KEYS) -> list[str]:
     No line where it would not, if nothing changes, and in a cluster.
     """
     digests = [{service["name"]: service["digest"] for service in each.get("services", ())} for each in (plan, running)]
-    same = digests[0] == digests[1] and not other_user(plan, running) and not keys["rekeyed"]
+    same = digests[0] == digests[1] and not other_user(plan, running) and not (keys["rekeyed"] or keys["outdated"])
     if same or plan["runtime_facts"]["in_cluster"] or not digests[1]:
         return []
     reasons = obstacles(plan, running, keys=keys)

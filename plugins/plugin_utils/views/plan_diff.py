@@ -13,15 +13,18 @@ Plan = t.Mapping[str, t.Any]
 WORDS = ("argv", "source")
 MAPPINGS = ("env", "secret_env")
 PLACES = ("host", "devices")
-SECRETS = "other values of inference_secrets"
+HOSTS = {
+    "rekeyed": "other values of inference_secrets",
+    "outdated": "other files on the host",
+}  # what plans do not show
 DEFAULT = "(service_user)"  # that of the role
 
 
-def plan_diff(plan: Plan, deployed: Plan | None, rekeyed: t.Collection[str] = ()) -> list[str]:
+def plan_diff(plan: Plan, deployed: Plan | None, seen: t.Mapping[str, t.Collection[str]] | None = None) -> list[str]:
     """Lines that begin with '+' (new), '-' (removed) or '~' (restarts, with reasons); one line if nothing changes.
 
-    ``deployed`` is the deployed plan, or None. A service with the same digest does not change, unless it is among ``rekeyed``: names of those that
-    run with other secrets than planned.
+    ``deployed`` is the deployed plan, or None. A service with the same digest does not change, unless its host says so. ``seen``:
+    {rekeyed, outdated: names of services}, as the module service_state returns them.
     """
     if not deployed:
         return ["Nothing is deployed yet: every service is new."]
@@ -38,9 +41,18 @@ def plan_diff(plan: Plan, deployed: Plan | None, rekeyed: t.Collection[str] = ()
         line
         for name in planned
         if name in running
-        for line in _changes(name, running[name], planned[name], [user] * bool(user) + [SECRETS] * (name in rekeyed))
+        for line in _changes(
+            name, running[name], planned[name], [user] * bool(user) + _of_hosts(name, running, planned, seen or {})
+        )
     ]
     return [line for line in lines if line] or ["No changes: the deployed plan is the same."]
+
+
+def _of_hosts(name: str, running: Plan, planned: Plan, seen: t.Mapping[str, t.Collection[str]]) -> list[str]:
+    """Why a service restarts for what its host has, if the plans do not show why."""
+    if running[name]["digest"] != planned[name]["digest"]:
+        return [HOSTS["rekeyed"]] * (name in seen.get("rekeyed", ()))
+    return [text for key, text in HOSTS.items() if name in seen.get(key, ())][:1]
 
 
 def _revisions(plan: Plan, deployed: Plan) -> str:

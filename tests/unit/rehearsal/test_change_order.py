@@ -71,6 +71,17 @@ def test_nothing_stops_before_its_drain_or_joins_before_its_proof(case):
     assert " ".join(CASES[case]) in text, text
 
 
+@pytest.mark.parametrize(
+    "case",
+    ["a_unit_differs", "a_unit_differs_that_shows_under_the_lock", "other_keys", "other_keys_that_show_under_the_lock"],
+)
+def test_what_is_refused_is_refused_before_a_file_is_written(case):
+    text = recorded(f"deploy/{case}")
+    assert "must restart, and no other insta" in text
+    written = [line for line in text.splitlines() if ": ascend.inference.service : Write the files of" in line]
+    assert not written and "Register the planned services" not in text
+
+
 LEAVING = {
     "deploy/hosts_leave": True,
     "deploy/hosts_leave_and_one_is_lost": False,
@@ -119,4 +130,4 @@ def test_what_runs_is_compared_with_the_rank_table_before_and_after_files_are_wr
         host: [[each["digest"] for each in given["services"]] for name, dummy, given in present if name == host]
         for host in ("n1", "n2")
     }
-    assert all(len(found) == 2 and found[0] == found[1] for found in digests.values()), digests
+    assert all(len(found) == 3 and found[0] == found[1] == found[2] for found in digests.values()), digests

@@ -189,6 +189,14 @@ def test_differences_are_read_once_until_something_starts(made):
     assert used.outdated(service("a"), {}) is False
 
 
+def test_a_program_whose_section_is_about_to_be_written_differs(made):
+    used, dummy = made(a="RUNNING", ab="RUNNING")
+    assert [used.outdated(service(name, written=["/c", "/c [program:ab]"]), {}) for name in ("a", "ab")] == [
+        False,
+        True,
+    ]
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_removal_ends_supervisord_too(made, check):
     used, daemon = made(b="RUNNING", a="STOPPED")

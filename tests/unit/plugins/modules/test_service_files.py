@@ -77,7 +77,7 @@ def test_files_are_written_with_their_modes_and_a_second_call_changes_nothing(ba
     assert script.read_text() == "one\n" and stat.S_IMODE(script.stat().st_mode) == 0o750
     before = {path: path.stat().st_mtime_ns for path in base.rglob("*")}
     second = call(base, **sample(base))
-    assert second == {"changed": False, "services": [], "files": [], "diff": []}
+    assert second == {"changed": False, "services": [], "files": [], "diff": [], "written": [], "settled": True}
     assert {path: path.stat().st_mtime_ns for path in base.rglob("*")} == before
 
 
@@ -89,6 +89,30 @@ def test_check_mode_says_the_same_and_writes_nothing(base):
     done = call(base, **sample(base, "two\n"))
     assert planned == done and done["services"] == ["engine-0"]
     assert done["diff"][0]["before"] == "one\n" and done["diff"][0]["after"] == "two\n"
+
+
+def test_a_comparison_names_what_would_be_written_and_sections_of_it(base):
+    text = "; by us\n[a]\nsize=1\n\n[b]\nsize=1\n"
+    file = {"path": base / "x.conf", "content": text, "sections": True}
+    first = call(base, folders=[{"path": base}], files=[file])
+    assert first["written"] == [f"{base}/x.conf", f"{base}/x.conf [a]", f"{base}/x.conf [b]"] and not first["settled"]
+    changed = {**file, "content": text.replace("; by us", "; by you").replace("[b]\nsize=1", "[b]\nsize=2")}
+    found = call(base, check=True, folders=[{"path": base}], files=[changed])
+    assert found["written"] == [f"{base}/x.conf", f"{base}/x.conf [b]"]
+    (base / "x.conf").chmod(0o600)
+    assert call(base, check=True, folders=[{"path": base}], files=[file])["written"] == [f"{base}/x.conf"], (
+        "only its mode"
+    )
+
+
+def test_a_file_that_is_no_longer_wanted_is_to_be_noted_although_nothing_is_to_be_written(base):
+    """What removes it reads that."""
+    more = sample(base, service="engine-1")
+    call(base, **{key: sample(base)[key] + more[key] for key in more})
+    found = call(base, check=True, **sample(base))
+    assert (found["changed"], found["settled"]) == (False, False)
+    call(base, **sample(base))
+    assert call(base, check=True, **sample(base))["settled"]
 
 
 def test_check_mode_on_a_host_without_anything_makes_nothing(base):

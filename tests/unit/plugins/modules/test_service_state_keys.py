@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""service_state compares the secrets with which processes started with those that are planned."""
+"""service_state compares what processes started with: their secrets, and files that are about to be written."""
 
 from __future__ import annotations
 
@@ -48,3 +48,16 @@ def test_digests_of_secrets_are_not_shown(host, call):
     for state in ("present", "started"):
         shown = json.dumps(call(state, unit, secrets={NAME: "f6a7b8c9d0"}))
         assert "a1b2c3d4e5" not in shown and "f6a7b8c9d0" not in shown
+
+
+@pytest.mark.parametrize(
+    ("written", "outdated"),
+    [("{units}/" + NAME, [NAME]), ("{units}/other.service", []), ("{newer}", [NAME]), ("{newer}.more", [])],
+)
+def test_a_file_that_is_about_to_be_written_is_newer_than_a_process(host, call, written, outdated):
+    """So it is known before the first file is written what restarts."""
+    unit = {**host.unit(NAME, ran="1"), "newer": ["/x/run.sh"]}
+    host.say({NAME: RUNS, TARGET: RUNS})
+    path = written.format(units=host.units, newer="/x/run.sh")
+    found = call("present", unit, written=[path])
+    assert found["outdated"] == outdated and (found["healthy"] == []) == bool(outdated)

@@ -127,6 +127,18 @@ def test_the_difference_names_keys_and_their_pause():
     assert lines[-1].startswith("The playbook upgrade would choose mode all")
 
 
+def test_the_difference_names_what_only_files_of_hosts_show():
+    """A setting of the role, or an edit by hand: deploy restarts the service for it, so its steps and its pause are announced."""
+    whole = plan()
+    lines = plan_diff_filter(whole, whole, [told(whole, outdated=["decode-1", "router"]), {}])
+    assert lines[:2] == [
+        "~ decode-1 on n1 restarts: other files on the host",
+        "~ router on n1 restarts: other files on the host",
+    ]
+    assert any("drain, restart, prove and return decode-1;" in line for line in lines)
+    assert any(line.startswith("  Pause: router restart at once") for line in lines)
+
+
 def hostvars(new, old, found, phase="verified"):
     locked = {"phase": phase, "previous": old, "interrupted": "", "half": "", "revisions": []}
     runs = {"old": found, "new": found, "servers": {}, "holds": False}

@@ -121,7 +121,7 @@ def test_before_files_are_written_only_refusals_count():
     found = script(plan(1, 1), plan(1, 1), outdated=["decode-0"], early=True)
     assert (found.steps, found.notes) == ([], []) and "Nothing was changed." in found.refusals[0]
     assert script(plan(1, 1), plan(1, 1), outdated=["decode-0"], early=True, allowed=True).refusals == []
-    assert "its files are written" in script(plan(1, 1), plan(1, 1), outdated=["decode-0"]).refusals[0]
+    assert "no file of a service was written" in script(plan(1, 1), plan(1, 1), outdated=["decode-0"]).refusals[0]
 
 
 def moved(old_host, new_host):
