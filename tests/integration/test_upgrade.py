@@ -131,7 +131,8 @@ def upgrade(tmp_path):
     for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
         (book / kind).mkdir()
         (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
-    for name, text in {"planned": PLAN, "check_body": NOTHING, "prepare_body": PREPARE}.items():
+    stand_ins = {"planned": PLAN, "check_body": NOTHING, "prepare_body": PREPARE, "rehearse_body": NOTHING}
+    for name, text in stand_ins.items():
         (book / f"shared/{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
     for name, text in {**ROLES, "verify/tasks/main": VERIFY}.items():
         place = book.parent / "roles" / f"{name}.yml"
