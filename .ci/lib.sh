@@ -11,6 +11,8 @@ unset ANSIBLE_COLLECTIONS_PATH ANSIBLE_CONFIG PYTHONPATH PYTHONHOME
 # Compiled once instead of at each start: a play starts Python for every task, and importing the Kubernetes client takes a second.
 unset PYTHONDONTWRITEBYTECODE
 export PYTHON=${PYTHON:-python3} ANSIBLE_PIPELINING=1 ANSIBLE_NOCOLOR=1 NO_COLOR=1
+# For the demo and the tests, not for a contributor's shell: further indexes of this machine may be incomplete mirrors.
+export UV_INDEX_STRATEGY=${UV_INDEX_STRATEGY:-unsafe-best-match}
 # LONG=1, which `make test-long` sets: also runs the tests that pytest.ini excludes.
 if [ -n "${LONG:-}" ]; then export PYTEST_ADDOPTS="-m ''"; fi
 
