@@ -371,7 +371,7 @@ def recompute_prefill(case: Case) -> t.Iterator[Finding]:
     """The recompute scheduler is enabled on prefill.
 
     It is made for decode. On prefill it can make answers less accurate, which upstream found after documents of several releases had recommended
-    it for both; later releases ignore it there. No error, since no release has been named faulty whose own documents do not recommend it.
+    it for both; later releases ignore it there. It is a warning: the documents of each faulty release recommend the setting.
     """
     known = RECOMPUTE_HERE.get(case.context.release.recompute_on_prefill, "")
     for view in case.of("prefill"):
