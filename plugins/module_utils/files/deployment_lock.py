@@ -40,20 +40,26 @@ def take(directory, run, replace="", make=True):
     with FileLock(path_of(directory), GUARD) as lock:
         holder = _record(lock.text())
         if not holder or holder["id"] in (run["id"], replace):
-            lock.write(json.dumps(run, sort_keys=True) + "\n")
+            lock.write(_text(run))
             return run
         return holder
 
 
 def note(directory, run_id, step, script):
-    """Note in the lock of this run which step it has reached, in words, and its script; nothing if this run does not hold the lock."""
+    """Note in the lock of this run which step it has reached, in words, and its script; nothing if this run does not hold the lock.
+
+    Readers take at most `foreign_file.MOST` bytes of a lock, and one whose record is cut off is nobody's: a script of that size is left out.
+    """
     path = path_of(directory)
     if not os.path.exists(path):
         return
     with FileLock(path, GUARD) as lock:
         holder = _record(lock.text())
         if holder.get("id") == run_id:
-            lock.write(json.dumps(dict(holder, step=step, script=script), sort_keys=True) + "\n")
+            record = dict(holder, step=step, script=script)
+            if len(_text(record)) > foreign_file.MOST:
+                del record["script"]
+            lock.write(_text(record))
 
 
 def release(directory, run_id):
@@ -73,6 +79,10 @@ def holder_of(directory):
         return _record(foreign_file.read(path_of(directory)))
     except OSError:
         return {}
+
+
+def _text(record):
+    return json.dumps(record, sort_keys=True) + "\n"
 
 
 def _record(text):

@@ -75,9 +75,20 @@ class FileLock:
         return os.pread(self.descriptor, foreign_file.MOST, 0).decode("utf-8", "replace")
 
     def write(self, text):
-        """Replace the file's content."""
-        os.ftruncate(self.descriptor, 0)
-        os.pwrite(self.descriptor, text.encode("utf-8"), 0)
+        """Replace the file's content; if there is no space for it, the former one stays, as a lock without a record is nobody's."""
+        content, before = text.encode("utf-8"), os.fstat(self.descriptor).st_size
+        try:
+            os.posix_fallocate(self.descriptor, 0, max(len(content), 1))
+        except OSError as error:
+            os.ftruncate(self.descriptor, before)
+            if error.errno not in (
+                errno.EOPNOTSUPP,
+                errno.EINVAL,
+                errno.ENOSYS,
+            ):  # a file system that cannot reserve space
+                raise
+        os.pwrite(self.descriptor, content, 0)
+        os.ftruncate(self.descriptor, len(content))
         os.fsync(self.descriptor)
 
     def sign(self):

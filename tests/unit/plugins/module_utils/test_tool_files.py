@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 import types
 
@@ -141,6 +142,20 @@ def test_a_lock_is_waited_for_and_names_its_holder(tmp_path, monkeypatch):
         os.truncate(path, 0)
         with pytest.raises(file_lock.Busy, match="held by another process since"), file_lock.FileLock(path, 0):
             raise AssertionError("two hold it")
+
+
+def test_a_record_that_does_not_fit_leaves_the_former_one(tmp_path):
+    """As on a full disk: a lock without a record is nobody's, and another run would take it."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with file_lock.FileLock(str(tmp_path / "lock"), 0) as lock:
+        lock.write("of this run")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                lock.write("x" * 8192)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert lock.text() == "of this run"
 
 
 def test_a_lock_whose_file_was_removed_meanwhile_is_none(tmp_path):

@@ -104,6 +104,19 @@ def test_a_run_notes_its_step_in_its_own_lock_only(call, directory):
     assert call("end", FIRST)["holder"] == {}
 
 
+def test_a_script_that_no_reader_of_the_lock_would_read_whole_is_left_out(call, directory):
+    """A record that is cut off holds nobody up: another run would take the lock of this one."""
+    call("begin", FIRST)
+    rows = [
+        {"step": f"Take decode-{number} out of the routers (n{number})", "state": "open"} for number in range(20000)
+    ]
+    noted = {"step": "step 1 of 20000: Take decode-0 out of the routers"}
+    assert call("note", FIRST, **noted, script=rows)["holder"] == {**FIRST, **noted}
+    assert call("begin", SECOND)["holder"] == {**FIRST, **noted}
+    assert call("note", FIRST, **noted, script=rows[:9])["holder"] == {**FIRST, **noted, "script": rows[:9]}
+    assert call("end", FIRST)["holder"] == {}
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"owner": "x"}'])
 def test_a_lock_that_was_interrupted_while_it_was_taken_holds_nobody_up(call, directory, text):
     call("begin", FIRST)
