@@ -127,6 +127,10 @@ options:
     type: list
     elements: str
     default: []
+  compare:
+    description: Whether V(present) changes nothing, as in check mode, but pulls the images that are always pulled, as these decide what restarts.
+    type: bool
+    default: false
   remove:
     description: Whether V(present) stops and removes services of the deployment that are not in O(services).
     type: bool
@@ -281,6 +285,7 @@ ARGUMENTS = {
     "own_hosts": {"type": "list", "elements": "str", "default": []},
     "secrets": {"type": "dict", "default": {}, "no_log": True},
     "written": {"type": "list", "elements": "str", "default": []},
+    "compare": {"type": "bool", "default": False},
     "remove": {"type": "bool", "default": True},
     "keep": {"type": "list", "elements": "str", "default": []},
     "wait": {"type": "bool", "default": False},
@@ -294,6 +299,9 @@ def registered(runtime, params, check):
     more = {}
     if params["state"] == "present":
         remove, keep = params.get("remove", True), params.get("keep") or []
+        if params.get("compare") and not check:
+            runtime.refresh(params["services"])
+            check = True
         options = dict({} if remove else {"remove": False}, **({"keep": keep} if keep else {}))
         changed, added, other = runtime.apply(params["services"], check, **options)
         removed = [unit for unit in other if unit not in keep] if remove else []

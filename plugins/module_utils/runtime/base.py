@@ -124,6 +124,9 @@ class Runtime:
         """
         raise NotImplementedError
 
+    def refresh(self, services):
+        """Fetch what a comparison with the plan depends on; nothing of a service changes. Only for runtimes that fetch anything."""
+
     def start(self, services):
         """Start services that are not running, without waiting for readiness."""
         raise NotImplementedError

@@ -70,11 +70,15 @@ class Docker(Runtime):
         if not check:
             self._note(found)  # a run may have been killed before it did
             self._remove(gone, services)
-            if self.settings.get("pull") == "always":
-                for image in sorted({service["container"]["image"] for service in services}):
-                    self._docker("pull", "--quiet", image, timeout=3600)
+            self.refresh(services)
             self._write_accounts(services)
         return bool(gone), [], old
+
+    def refresh(self, services):
+        """Pull the images, where tags may move."""
+        if self.settings.get("pull") == "always":
+            for image in sorted({service["container"]["image"] for service in services}):
+                self._docker("pull", "--quiet", image, timeout=3600)
 
     def _write_accounts(self, services):
         """The files with the user of containers; a missing image is pulled for them, if it may be."""

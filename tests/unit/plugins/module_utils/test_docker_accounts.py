@@ -13,7 +13,9 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.files import removal, whole_removal
 from ansible_collections.ascend.inference.plugins.module_utils.runtime import accounts, docker_create
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker_create import creation
+from ansible_collections.ascend.inference.plugins.modules import service_state as module
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils import test_docker as played
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_docker import SETTINGS, call
 
@@ -101,6 +103,18 @@ def test_nothing_is_written_for_containers_without_them_or_in_check_mode(engine,
     present(engine, base, played.service("a"))
     present(engine, base, service(base, "a"), check=True)
     assert engine.temporary == 0 and not list(base.rglob("passwd"))
+
+
+def test_a_comparison_before_the_first_deploy_pulls_and_needs_no_user_yet(engine, base, monkeypatch):
+    """It decides before anything is written, and before the user of the containers is made."""
+    monkeypatch.setattr(docker_create.pwd, "getpwnam", {}.__getitem__)
+    planned = [service(base, "a"), service(base, "b")]
+    runtime = Docker({**SETTINGS, "pull": "always", "records": str(base)}, engine)
+    found = module.registered(
+        runtime, {"state": "present", "services": planned, "remove": False, "compare": True}, False
+    )
+    assert (found["changed"], found["down"]) == (False, ["a", "b"])
+    assert engine.calls == ["pull image:1"] and not list(base.rglob("passwd"))
 
 
 @pytest.mark.parametrize("missing", [["/etc/group"], ["/etc/passwd", "/etc/group"]])
