@@ -362,7 +362,9 @@ def work(params, check):
     update = Update(base, params["name"], owners, params["folders"], params["files"], params["links"]).compare()
     if update.errors:
         raise tree.TreeError("\n".join(update.errors))
-    written, settled = update.written(), update.settled()
+    named = [(params["owner"], owners.uid), (params["service_owner"], owners.service)]
+    unknown = any(name and number == -1 for name, number in named)  # in check mode, before that user is made
+    written, settled = update.written(), update.settled() and not unknown
     if not check:
         noted = (base, params["phase"], params["plan"], params["run"])
         update.apply(before=lambda: journal.note(*noted) if params["phase"] == journal.CHANGING else None)

@@ -115,6 +115,14 @@ def test_a_file_that_is_no_longer_wanted_is_to_be_noted_although_nothing_is_to_b
     assert call(base, check=True, **sample(base))["settled"]
 
 
+def test_files_of_a_user_that_is_to_be_made_are_never_as_they_should_be(base):
+    """One that was removed gets another id when it is made again, and the files still have the former one."""
+    call(base, **sample(base))
+    found = call(base, check=True, service_owner="no-such-user", **sample(base))
+    assert (found["changed"], found["settled"]) == (False, False)
+    assert call(base, check=True, **sample(base))["settled"]
+
+
 def test_check_mode_on_a_host_without_anything_makes_nothing(base):
     assert call(base, check=True, sets=["services"], **sample(base))["changed"]
     assert not base.parent.exists()
