@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.kubernetes.names import is_pod
 from ..lifecycle.before import as_begun, as_listed, left_out, listed_by
 from ..lifecycle.steps import Plan, differs, leaving_engines, no_steps, pending_of, steps
 from ..plan.agreed import text_of_most
@@ -37,7 +38,7 @@ def decide(plan: Plan, found: Found, allow_pause: bool, early: bool, check: bool
     listed = listed_by(here["routers"] for here in found.values())
     half = any(here["half"] for here in found.values() if here["outdated"])
     revisions = [name for here in found.values() if here["outdated"] for name in here["revisions"]]
-    old = as_begun(as_listed(stored_plan(text), plan, listed), plan, dict.fromkeys(revisions))
+    old = as_begun(as_listed(_of_hosts(stored_plan(text)), plan, listed), plan, dict.fromkeys(revisions))
     decided = steps(pending, plan, old, allow_pause, early, True, half, left_out(old, plan, listed), check)
     return Decided({**decided, "notes": [*differ, *decided["notes"]]}, old, text)
 
@@ -59,6 +60,7 @@ def deploy(
     ``check``: whether in check mode; ``inventory``: names of all hosts that can be reached; ``settings``: those of the runtime that come from
     variables of the role; the timeouts are seconds.
     """
+    plan = _of_hosts(plan)
     decided = decide(plan, found, allow_pause, early, check)
     if early:
         return Script([], [], decided.steps["refusals"])
@@ -66,6 +68,11 @@ def deploy(
     return _Deploy(Writer(plan, down, drain_timeout, join_timeout, dry=True), found, decided).script(
         inventory, settings
     )
+
+
+def _of_hosts(plan: Plan) -> Plan:
+    """The plan without pods, which the cluster has changed before their router on a host does."""
+    return {**plan, "services": [each for each in plan["services"] if not is_pod(each["host"])]} if plan else plan
 
 
 class _Deploy:

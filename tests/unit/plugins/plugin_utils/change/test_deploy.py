@@ -10,6 +10,7 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.deploy import deploy
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.observe import known, questions
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import elsewhere
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.rejoin import rejoin
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import lines
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
@@ -251,3 +252,25 @@ def test_two_hosts_with_different_records_are_named_and_neither_is_taken():
         "recorded different" in text
         for text in deploy(whole, same, True, False, False, (), {"user": "u"}, 300, 200).notes
     )
+
+
+@pytest.mark.parametrize(
+    "found", [{"down": ["router"]}, {"outdated": ["router"]}, {"healthy": ["router"], "other": ["old"]}]
+)
+def test_the_router_on_a_host_of_a_cluster_changes_without_its_pods(found):
+    """The cluster has changed them before, and no host of the play is theirs."""
+    variables = {
+        "inference_runtime": "kubernetes",
+        "inference_release": "0.13.0",
+        "inference_hardware": "a3",
+        "inference_interface": "eth0",
+        "inference_model": {"path": "/models/moe", "name": "moe"},
+        "inference_pools": {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}},
+        "inference_kubernetes": {"namespace": "serving", "router": {"mode": "host"}},
+    }
+    cluster = launch_plan(variables, {"n1": {"groups": ["router"], "variables": {"ansible_host": "192.0.2.1"}}}, ())
+    whole = {**cluster, **cluster["kubernetes"]["router"]["on_host"]}
+    assert len(whole["services"]) == 3
+    seen = {"n1": observed("" if "down" in found else json.dumps(whole), found)}
+    played = deploy(whole, seen, True, False, False, ["n1"], {}, 300, 200)
+    assert played.steps and not elsewhere(played, ["n1"]) and "decode-0" not in str(lines(played))
