@@ -60,7 +60,7 @@ ONCE = {"firewall": 2.0, "tuning": 2.5, "address": MOST["other"]}
 IDS = [f"{name}-{kind}" for name, _changes, kind in CASES]
 
 
-def unit(folder, name, changes, kind, systemd="252"):
+def unit(folder, name, changes, kind, systemd="252", home="/var/lib/the daemon"):
     """Render a unit of the plan as the role does; returns its file. Paths of programs and folders become ones that are here."""
     plan, services = planned(name, changes)
     environment = jinja2.Environment(
@@ -78,7 +78,7 @@ def unit(folder, name, changes, kind, systemd="252"):
         __service_target=plan["runtime_settings"]["target"],
         __service_here=[service for service in plan["services"] if service["host"] == host["name"]],
         __service_user="daemon",
-        __service_home="/var/lib/the daemon",
+        __service_home=home,
         __service_driver_group="HwHiAiUser",
         __service_systemd_version=systemd,
         __service_engine_kinds=constants["__service_engine_kinds"],
@@ -202,6 +202,19 @@ def test_an_engine_cannot_change_what_is_obeyed_in_its_user_s_home(tmp_path, cas
     assert service["env"]["HOME"] in written and "/var/lib" not in " ".join(written)
     if service["devices"]:
         assert service["env"]["ASCEND_PROCESS_LOG_PATH"] in written
+
+
+@pytest.mark.parametrize("key", ["", "caches", "run", "logs"])
+@pytest.mark.parametrize("end", ["", "/"])
+def test_what_an_engine_has_to_write_stays_writable_if_it_is_its_user_s_home(tmp_path, key, end):
+    """Of two directives for one path, systemd takes the one that forbids more; a folder below it may be writable all the same."""
+    changes = {"inference_runtime": "systemd"}
+    place = planned("p2p", changes)[0]["folders"][key] if key else "/"
+    assert not values(unit(tmp_path, "p2p", changes, "decode", home=place + end)[0], "ReadOnlyPaths")
+    above = str(pathlib.PurePosixPath(place).parent)
+    assert values(unit(tmp_path, "p2p", changes, "decode", home=above)[0], "ReadOnlyPaths") == [f'"-{above}"'] * bool(
+        key
+    )
 
 
 @pytest.mark.parametrize("kind", ["decode", "router"])
