@@ -68,6 +68,7 @@ NEUTRAL_ENVIRONMENT = frozenset(
     [
         "ASCEND_GLOBAL_EVENT_ENABLE",
         "ASCEND_GLOBAL_LOG_LEVEL",
+        "ASCEND_PROCESS_LOG_PATH",
         "ASCEND_SLOG_PRINT_TO_STDOUT",
         "GLOG_v",
         "HCCL_ENTRY_LOG_ENABLE",
@@ -130,7 +131,8 @@ def exchange(service: Service) -> t.Any:
             )
         if not left_out:
             kept.append(_connectors(argument) if name == CONNECTORS else argument)
-    out = NEUTRAL_ENVIRONMENT | PLACE_ENVIRONMENT
+    # Of containers HOME was always part of this: without it, those that run would count as ones of another revision.
+    out = NEUTRAL_ENVIRONMENT | PLACE_ENVIRONMENT | (set() if service.get("container") else {"HOME"})
     return kept, {name: value for name, value in service["env"].items() if name not in out}
 
 

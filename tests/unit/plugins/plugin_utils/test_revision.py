@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import change
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision import exchange, incompatible
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.systemd import Systemd
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_diff import plan_diff
 
 ADDRESSES = {name: f"192.0.2.{number}" for number, name in enumerate(("p1", "p2", "d1", "d2", "d3", "d4"), 1)}
@@ -80,6 +82,24 @@ def test_what_kv_cache_depends_on_is_another_revision(found):
         f"revision {BEFORE['revision'][:12]} -> {found['revision'][:12]}: engines before and after cannot exchange KV cache"
         in plan_diff(found, BEFORE)
     )
+
+
+def test_where_units_keep_caches_and_logs_leaves_the_revision(monkeypatch):
+    """Plans of versions that named no place for them run in deployments, and their engines understand those of this version."""
+    now = plan(inference_runtime="systemd")
+    named = Systemd.named
+    places = {"HOME", "ASCEND_PROCESS_LOG_PATH"}
+
+    def without(self, context, service):
+        found = named(self, context, service)
+        env = {key: value for key, value in found.env.items() if key not in places}
+        return dataclasses.replace(found, env=env)
+
+    monkeypatch.setattr(Systemd, "named", without)
+    before = plan(inference_runtime="systemd")
+    assert not any(places & set(service["env"]) for service in before["services"])
+    assert now["digest"] != before["digest"] and now["revision"] == before["revision"]
+    assert incompatible(now, before) == set()
 
 
 def test_one_engine_of_its_own_is_not_the_revision_and_is_not_paired():
