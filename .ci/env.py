@@ -311,6 +311,10 @@ def collections(python_version=None):
 def lock():
     """Write the locks anew. Who reads the difference sees what changes in the environments of all who work here."""
     uv = installers() / "bin" / "uv"
+    if not uv.exists():
+        stop(
+            "make lock needs uv, which could not be installed: see .ci/requirements/installers.txt; PYTHON= chooses another Python"
+        )
     head = "# SPDX-License-Identifier: GPL-3.0-or-later\n# Written by `make lock`; changes here are lost.\n"
     for name, oldest in locked.OLDEST.items():
         files = [path.relative_to(ROOT) for path in locked.wanted_by(name)]

@@ -73,6 +73,14 @@ def test_only_the_newest_ansible_is_installed_without_hashes(env, locked, monkey
     assert "ansible-core==2.99.0" in calls[-1] and "--require-hashes" not in calls[-1]
 
 
+def test_locks_are_not_written_without_uv(env, monkeypatch, tmp_path, capsys):
+    """Environments can be made without it; the index of a Python or a machine may not have it."""
+    monkeypatch.setattr(env, "installers", lambda: tmp_path)
+    with pytest.raises(SystemExit):
+        env.lock()
+    assert "make lock needs uv" in capsys.readouterr().err
+
+
 def test_the_shell_of_a_contributor_gets_no_mixture_of_indexes(env, monkeypatch):
     """With it any index could offer a higher version of what another one has."""
     monkeypatch.setattr(env, "venv", lambda name: pathlib.Path("/v"))
