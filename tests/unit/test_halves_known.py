@@ -31,7 +31,7 @@ CHANGES = (
     "ascend.inference.balancer_shift",
 )
 # Task files of the role service that change no service
-READ_ONLY = {"missing", "pause", "preflight", "prepare", "running", "user", "variables"}
+READ_ONLY = {"missing", "observed", "pause", "preflight", "prepare", "running", "user", "variables"}
 ROLE = ("ansible.builtin.include_role", "ansible.builtin.import_role")
 
 
