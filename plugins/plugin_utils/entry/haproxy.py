@@ -27,12 +27,15 @@ USER = "haproxy"  # made by the package
 CONFIGURED = "haproxy.cfg"
 RELOAD = "/bin/kill -USR2 $MAINPID"  # the master starts a new worker; the former one ends its streams
 HEADERS = 65536  # bytes of a request's headers that clients may send
-GUESSES = 30  # requests a minute without a known key, for each address
+HEAD = 10  # seconds in which a request's headers have to arrive: until then they may fill a buffer, whoever sends them
+GUESSES = 30  # requests a minute without a known key, for each IPv4 address or /64 of IPv6
 STOP = 3600  # seconds in which open streams of a replaced process may end
 
-# A check and the count behind it are two steps, so two threads may let through one request more than a limit. Tables of limits pass to the
-# process that a reload starts, through the peer. Only a connection that was refused is tried elsewhere: a request that was sent may have been
-# carried out. Comments on health and connections: plan/render/balancer.py.
+# A check and the count behind it are two steps, so two threads may let through one request more than a limit. The table of teams passes to
+# the process that a reload starts, through the peer. That of open requests does not: HAProxy 2.4 would add those of the former process, and
+# never subtract them. A team over its limit is refused before its body is read, and counted after that. A request goes on with the length of
+# its body and without chunks: fields behind chunks (trailers) become headers in uvicorn. Only a connection that was refused is tried elsewhere:
+# a request that was sent may have been carried out. Comments on health and connections: plan/render/balancer.py.
 CONFIGURATION = """# Written by ascend.inference: changes here are lost.
 global
     maxconn 8192
@@ -51,11 +54,12 @@ defaults
     log global
     option http-no-delay
     option abortonclose
+    option disable-h2-upgrade
     timeout connect 2s
     timeout check 2s
     timeout queue 5s
     timeout client @CLIENT@s
-    timeout http-request @CLIENT@s
+    timeout http-request @SENT@s
     timeout http-keep-alive @CLIENT@s
     timeout server @ANSWER@s
     http-error status 400 content-type application/json string '@MALFORMED@'
@@ -67,7 +71,9 @@ defaults
 peers entry
     peer entry 127.0.0.1:@PEER@
 backend teams
-    stick-table type string len 64 size 1k expire 1h store gpc0,gpc0_rate(60s),conn_cur peers entry
+    stick-table type string len 64 size 100k expire 1h store gpc0,gpc0_rate(60s) peers entry
+backend open
+    stick-table type string len 64 size 100k expire 1h store conn_cur
 backend strangers
     stick-table type ipv6 size 100k expire 2m store gpc0,gpc0_rate(60s)
 frontend clients
@@ -81,7 +87,7 @@ frontend clients
     http-request set-var(txn.digest) req.fhdr(authorization),bytes(7),sha2(256),hex,lower if single bearer
     http-request set-var(txn.team) var(txn.digest),map_str(@FOLDER@/keys.map)
     acl known var(txn.team) -m found
-    http-request track-sc1 src table strangers unless known
+    http-request track-sc1 src,ipmask(32,64) table strangers unless known
     http-request return status 429 content-type application/json string '@GUESSING@' hdr Retry-After 2 if !known { sc1_gpc0_rate ge @GUESSES@ }
     http-request sc-inc-gpc0(1) unless known
     http-request return status 401 content-type application/json string '@UNKNOWN@' hdr WWW-Authenticate Bearer unless known
@@ -89,7 +95,8 @@ frontend clients
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow POST if served !{ method POST }
     http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
 @LISTS@    http-request track-sc0 var(txn.team) table teams
-@PARALLEL@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
+    http-request track-sc2 var(txn.team) table open
+@PARALLEL@@RATES@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
     http-request wait-for-body time @CLIENT@s
     http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
     http-request lua.model
@@ -102,6 +109,7 @@ frontend clients
     http-request del-header @NOTCLIENTS@ -m reg
     http-request set-header X-Request-Id %[var(txn.id)]
     http-request set-uri %[path]
+    http-request set-header Content-Length %[req.body_size]
     use_backend %[var(txn.route)]
 @BACKENDS@frontend status
     bind 127.0.0.1:@STATUS@
@@ -204,7 +212,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
     body = settings.body_mib * 2**20
     states = [f'"{route.model}": %[nbsrv({backend(route.model)})]' for route in plan.routes]
     secured = f" ssl crt {folder}/entry.pem alpn http/1.1"
-    kept = "|".join([*(name.lower() for name in CLIENTS), "content-length", "transfer-encoding", "host"])
+    kept = "|".join([*(name.lower() for name in CLIENTS), "content-length", "host"])
     values = {
         **ERRORS,
         "STOP": str(STOP),
@@ -212,6 +220,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "FOLDER": folder,
         "RUN": run,
         "CLIENT": str(settings.client_timeout),
+        "SENT": str(min(HEAD, settings.client_timeout)),
         "ANSWER": str(settings.answer_timeout),
         "LISTEN": f"{bracketed(settings.address)}:{settings.port}{'' if settings.plain_http else secured}",
         "LISTED": LISTED,
@@ -225,7 +234,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
             f" if listed {{ var(txn.team) -m str {grant.team} }}"
             for grant in plan.grants
         ),
-        "PARALLEL": _lines(_limit(grant, "sc0_conn_cur gt", grant.concurrent, PARALLEL, 1) for grant in plan.grants),
+        "PARALLEL": _lines(_limit(grant, "sc2_conn_cur gt", grant.concurrent, PARALLEL, 1) for grant in plan.grants),
         "RATES": _lines(
             _limit(grant, "sc0_gpc0_rate ge", grant.requests_per_minute, BUSY, 60) for grant in plan.grants
         ),

@@ -85,4 +85,7 @@ class Entry:
         "Largest request in MiB. The whole of a request is read before its model is known.", number(64, 1, LARGEST_BODY)
     )
     answer_timeout: int = documented("Timeout in seconds between two parts of an answer.", number(3600, 1, 86400))
-    client_timeout: int = documented("Timeout in seconds between two reads from a client.", number(60, 1, 3600))
+    client_timeout: int = documented(
+        "Seconds in which a request has to arrive whole, and which may pass between two reads of an answer.",
+        number(60, 1, 3600),
+    )

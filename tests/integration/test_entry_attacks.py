@@ -1,0 +1,176 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The planned entry with the real HAProxy against clients that hold it up, or that send what its rules do not look at."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import tempfile
+import threading
+import time
+
+import pytest
+from ansible_collections.ascend.inference.tests.integration import _entry
+from ansible_collections.ascend.inference.tests.integration._entry import COMPLETIONS, KEYS, Entry, http_ask
+
+QWEN = {"messages": [], "model": "qwen3"}
+LAB = f"Authorization: Bearer {KEYS['lab']}\r\nHost: x"
+START = f"POST {COMPLETIONS} HTTP/1.1\r\n{LAB}\r\n"
+
+
+@pytest.fixture
+def entry():
+    """A function that starts the entry of one test with changed settings."""
+    _entry.install()
+    made = []
+    with tempfile.TemporaryDirectory(prefix="en-") as folder:
+
+        def make(**settings):
+            made.append(Entry(folder, **settings))
+            return made[-1]
+
+        yield make
+        for each in made:
+            each.close()
+
+
+def connected(running, text, address="127.0.0.1"):
+    connection = socket.create_connection((address, running.port), timeout=30)
+    connection.sendall(text.encode("latin-1"))
+    return connection
+
+
+def answer(connection):
+    """What arrives until the connection ends, or until nothing arrives for a while."""
+    found = b""
+    connection.settimeout(3)
+    try:
+        while more := connection.recv(65536):
+            found += more
+    except (TimeoutError, ConnectionError):
+        pass
+    connection.close()
+    return found
+
+
+SIZE = 64 * 2**20 - 100
+# Bodies for which a pattern, or a step for each character, takes seconds.
+LONG = {
+    "numbers": (b'{"prompt": [', b"1,", b'1], "model": "gpt"}', "does not exist"),
+    "one number": (b'{"prompt": ', b"1", b', "model": "gpt"}', "not a JSON object"),
+    "blanks": (b'{"prompt": 1', b" ", b', "model": "gpt"}', "not a JSON object"),
+    "key": (b'{"', b"\\u0061", b'": 1, "model": "gpt"}', "does not exist"),
+    "brackets": (b'{"prompt": [', b"[],", b'1], "model": "gpt"}', "not found in time"),
+}
+
+
+@pytest.mark.parametrize("form", LONG)
+def test_no_body_holds_up_other_requests_or_ends_the_process(entry, form):
+    running = entry(body_mib=64)
+    begin, middle, end, expected = LONG[form]
+    text, found = begin + middle * (SIZE // len(middle)) + end, []
+    client = threading.Thread(target=lambda: found.append(running.ask(text)))
+    client.start()
+    longest = 0
+    while client.is_alive():
+        before = time.monotonic()
+        running.health()
+        longest = max(longest, time.monotonic() - before)
+        time.sleep(0.02)
+    status, said, dummy = found[0]
+    assert status in (400, 404) and expected in said["error"]["message"]
+    assert longest < 1, "HAProxy ends itself when a thread does not come back for two seconds"
+    assert running.model("qwen3") == "qwen" and "exited" not in (running.folder / "log").read_text()
+
+
+def test_fields_behind_the_chunks_do_not_become_headers(entry):
+    running = entry()
+    body = json.dumps(QWEN)
+    chunks = "".join(f"1\r\n{character}\r\n" for character in body)
+    trailers = "X-data-parallel-rank: 3\r\nAuthorization: Bearer other\r\n"
+    found = answer(connected(running, f"{START}Transfer-Encoding: chunked\r\n\r\n{chunks}0\r\n{trailers}\r\n"))
+    assert found.startswith(b"HTTP/1.1 200")
+    dummy, headers, got = running.deployments["qwen"].seen[-1]
+    assert got == body.encode() and headers["content-length"] == str(len(body))
+    assert "transfer-encoding" not in headers and "x-data-parallel-rank" not in headers
+
+
+def test_another_protocol_version_is_refused(entry):
+    found = answer(connected(entry(), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
+    assert found.startswith(b"HTTP/1.1 400") and b"cannot be read" in found
+
+
+def test_a_team_over_its_limit_sends_no_body(entry):
+    running = entry(teams={"lab": {"keys_file": "lab", "requests_per_minute": 2}})
+    assert [running.ask(QWEN)[0] for dummy in range(3)] == [200, 200, 429]
+    before = time.monotonic()
+    assert connected(running, f"{START}Content-Length: 8000000\r\n\r\n{{").recv(65536).startswith(b"HTTP/1.1 429")
+    assert time.monotonic() - before < 2
+
+
+def test_addresses_of_one_network_guess_together(entry):
+    running = entry(address="::1")
+    text = "GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    assert answer(connected(running, text, "::1")).startswith(b"HTTP/1.1 401")
+    with socket.socket(socket.AF_UNIX) as admin:
+        admin.connect(str(running.folder / "admin.sock"))
+        admin.sendall(b"show table strangers\n")
+        table = answer(admin).decode()
+    assert "key=:: " in table, table
+
+
+def test_a_stranger_keeps_an_unfinished_request_for_ten_seconds(entry):
+    connection = connected(entry(), "GET / HTTP/1.1\r\nX: ")
+    before = time.monotonic()
+    connection.settimeout(20)
+    assert connection.recv(65536).startswith(b"HTTP/1.1 408") and time.monotonic() - before < 12
+
+
+def test_the_time_of_a_client_is_for_its_request_and_not_for_the_engine(entry):
+    running = entry(client_timeout=2)
+    running.deployments["qwen"].gap = 4
+    body = json.dumps({**QWEN, "stream": True, "max_tokens": 2})  # 4 s without an event
+    status, text, dummy = http_ask(running.port, "POST", COMPLETIONS, body, {"Authorization": f"Bearer {KEYS['lab']}"})
+    assert status == 200 and text.count("data:") == 2
+    connection = connected(running, f"{START}Content-Length: 30\r\n\r\n")
+    before = time.monotonic()
+    try:
+        for dummy in range(20):
+            connection.sendall(b"{")
+            time.sleep(0.3)
+    except OSError:
+        pass
+    assert answer(connection).startswith(b"HTTP/1.1 408") and time.monotonic() - before < 10
+
+
+def test_a_removed_key_ends_with_the_change_also_on_an_open_connection(entry):
+    running = entry()
+    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=30)
+    headers = {"Authorization": f"Bearer {KEYS['both']}"}
+    connection.request("POST", COMPLETIONS, json.dumps(QWEN), headers)
+    assert json.loads(connection.getresponse().read())["deployment"] == "qwen"
+    running.write(teams={"lab": {"keys_file": "lab"}})
+    running.reload()
+    time.sleep(2)
+    connection.auto_open = 0
+    with pytest.raises((OSError, http.client.HTTPException)):
+        connection.request("POST", COMPLETIONS, json.dumps(QWEN), headers)
+        connection.getresponse()
+    assert running.ask(QWEN, "both")[0] == 401
+
+
+def test_no_request_of_a_replaced_process_is_counted_for_ever(entry):
+    running = entry(teams={"lab": {"keys_file": "lab", "concurrent": 1}})
+    running.deployments["qwen"].gap = 5
+    body = json.dumps({**QWEN, "stream": True, "max_tokens": 2})
+    headers = {"Authorization": f"Bearer {KEYS['lab']}"}
+    client = threading.Thread(target=lambda: http_ask(running.port, "POST", COMPLETIONS, body, headers))
+    client.start()
+    time.sleep(6)  # a process hands its tables on when it is 5 s old
+    assert running.model("org/ds-v4") == 429
+    running.reload()
+    client.join(30)
+    assert running.model("org/ds-v4") in ("old", "new")
