@@ -13,7 +13,7 @@ from ..description.findings import Finding
 from .settings import Entry
 
 KEY = re.compile(r"[A-Za-z0-9._~+/=-]+")  # RFC 6750, b64token
-DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+DIGEST = re.compile(r"sha256:([0-9a-fA-F]{64})")
 LEAST = 16  # characters: a shorter key can be found from its digest
 WHY = "A request has to name exactly one team, and a key that can be guessed names none."
 
@@ -42,7 +42,7 @@ def team_keys(entry: Entry, texts: t.Mapping[str, str]) -> tuple[dict[str, str],
 def _digest(line: str) -> tuple[str, str]:
     """Digest and problem of one line."""
     if given := DIGEST.fullmatch(line):
-        return given[1], ""
+        return given[1].lower(), ""
     digest = hashlib.sha256(line.encode()).hexdigest()
     if line.startswith("sha256:"):
         return digest, "is not sha256: and 64 hexadecimal digits"

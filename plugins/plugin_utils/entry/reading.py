@@ -30,7 +30,9 @@ def read_entry(raw: t.Any, hosts: t.Sequence[str]) -> Entry:
     if entry.state == "present":
         parts = (_of_door, _of_paths, _of_deployments, _of_models, _of_teams)
         found += [finding for part in parts for finding in part(entry)]
-    told = {finding.path for finding in reader.findings}
+        found += _of_blanks(raw)
+    paths = [finding.path for finding in reader.findings]
+    told = {*paths, *(path.partition("[")[0] for path in paths)}  # a list with a wrong item was read as empty
     findings = [*reader.findings, *(finding for finding in found if finding.path not in told)]
     if findings:
         raise PlanError(findings)
@@ -74,6 +76,8 @@ def _of_door(entry: Entry) -> t.Iterator[Finding]:
 
 
 def _of_paths(entry: Entry) -> t.Iterator[Finding]:
+    if not entry.paths:
+        yield _finding(".paths", "the list is empty, so each request would be refused", "Name paths, or remove paths.")
     for number, path in enumerate(entry.paths):
         fix = "Name paths of the OpenAI API with a model in a JSON body, such as /v1/embeddings."
         if not PATH.fullmatch(path):
@@ -167,6 +171,16 @@ def _of_teams(entry: Entry) -> t.Iterator[Finding]:
         if team.tokens_per_day:
             problem = "tokens are not counted"
             yield _later(f"{path}.tokens_per_day", problem, "Remove it; requests_per_minute and concurrent are kept.")
+
+
+def _of_blanks(raw: t.Any) -> t.Iterator[Finding]:
+    """A key without a value has its default elsewhere. Here that is a right to all models, or no limit."""
+    teams = raw.get("teams") if isinstance(raw, t.Mapping) else None
+    for name, team in teams.items() if isinstance(teams, t.Mapping) else ():
+        for key in ("models", "requests_per_minute", "concurrent"):
+            if isinstance(team, t.Mapping) and key in team and team[key] is None:
+                problem = "there is no value behind the colon, which would stand for all models or for no limit"
+                yield _finding(f".teams.{name}.{key}", problem, f"Write a value, or remove {key}.")
 
 
 def _of_name(path: str, name: str, pattern: re.Pattern[str], letters: str) -> t.Iterator[Finding]:

@@ -89,6 +89,7 @@ WRONG = {
     "teams.lab.requests_per_minute": (-1, "VARIABLE-RANGE"),
     "teams.lab.tokens": (1, "VARIABLE-UNKNOWN"),
     "teams.lab.keys_file": (None, "ENTRY-SETTING"),
+    "paths": ([], "ENTRY-SETTING"),
     "body_mib": (256, "VARIABLE-RANGE"),
     "address\n": ("x", "VARIABLE-UNKNOWN"),
 }
@@ -103,6 +104,21 @@ def test_each_mistake_is_refused_at_its_place(path):
 def test_good_settings_are_read():
     assert read_entry(GOOD, ["h1"]).port == 443
     assert read_entry({"state": "absent"}, ["h1"]).state == "absent"
+
+
+@pytest.mark.parametrize("key", ["models", "requests_per_minute", "concurrent"])
+def test_a_right_or_a_limit_without_a_value_is_no_default(key):
+    assert (f"teams.search.{key}", "ENTRY-SETTING") in refusals(changed(f"teams.search.{key}", None))
+
+
+def test_a_wrong_address_of_a_router_is_one_mistake():
+    found = refusals(changed("deployments.old.routers", ["192.0.2.21:0"]))
+    assert found == {("deployments.old.routers[0]", "VARIABLE-TEXT")}
+
+
+@pytest.mark.parametrize("raw", [None, "text", [], {"teams": "x"}, {"teams": {"lab": "x"}}])
+def test_settings_of_another_kind_are_mistakes(raw):
+    assert refusals(raw)
 
 
 def test_all_mistakes_are_said_at_once():
@@ -170,6 +186,8 @@ def test_keys_are_written_as_digests_alone():
     files = {pathlib.PurePath(file["path"]).name: file["content"] for file in entry_files(GOOD, ["h1"], TEXTS)}
     digest = hashlib.sha256(b"first-key-of-search").hexdigest()
     assert f"{digest} search\n" in files["keys.map"] and f"{'ab' * 32} lab\n" in files["keys.map"]
+    upper = entry_files(GOOD, ["h1"], {**TEXTS, "lab": f"sha256:{'AB' * 32}\n"})
+    assert [file["content"] for file in upper if file["path"].endswith("/keys.map")] == [files["keys.map"]]
     assert not [name for name, text in files.items() if "key-of-search" in text]
     assert [name for name, text in files.items() if "engines-own" in text] == ["engine_keys.map"]
     assert files["entry.pem.key"] == "PRIVATE" and "PRIVATE" not in files["entry.pem"]
