@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The entry as a configuration of HAProxy. This file and model.lua alone know the program.
 
-HAProxy 2.4 or later with Lua, as Debian, Ubuntu and openEuler build it. It keeps a buffer only while data is in transit, so a buffer that can
+HAProxy 2.4 or later with Lua, as Debian 12 builds it. It keeps a buffer only while data is in transit, so a buffer that can
 hold the largest request costs an idle stream nothing; documents that say otherwise describe versions before 1.7.
 """
 
