@@ -63,8 +63,9 @@ def thief():
 
 @pytest.fixture(scope="module")
 def rack():
-    with _rack.deployed((HOSTILE, *HONEST), (STRANGER,)) as made, thief() as port:
-        made.port = port
+    with contextlib.ExitStack() as opened:
+        made = opened.enter_context(_rack.deployed((HOSTILE, *HONEST), (STRANGER,)))
+        made.port = opened.enter_context(thief())
         made.without("prepare")  # upgrade would install the software again
         made.before = contents(made, STRANGER)
         yield made

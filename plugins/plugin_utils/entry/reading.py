@@ -69,8 +69,9 @@ def _of_door(entry: Entry) -> t.Iterator[Finding]:
             problem = f"{name} is not set, so keys of clients would cross the network in clear text"
             yield _finding(f".{name}", problem, "Name the file, or set plain_http: true for a network that you trust.")
     ports = {"port": entry.port, "status_port": entry.status_port, "peer_port": entry.peer_port}
+    taken: dict[int, str] = {}
     for name, port in ports.items():
-        first = next(other for other, taken in ports.items() if taken == port)
+        first = taken.setdefault(port, name)
         if first != name:
             yield _finding(f".{name}", f"{port} is {first}, too", "Choose another port.")
 

@@ -10,6 +10,7 @@ and texts of warnings, errors and diffs are printed as they are (ansible-core 2.
 from __future__ import annotations
 
 import json
+import math
 import re
 import typing as t
 
@@ -55,7 +56,7 @@ def facts_of_ours(facts: t.Any) -> list[str]:
 def _usable(text: str) -> t.Any:
     """The number of a text of JSON; ValueError if integers, dates and texts cannot be made of it."""
     found = float(text) if re.search("[^-0-9]", text) else int(text)
-    if found != found or abs(found) >= (float("inf") if isinstance(found, float) else 2**64):
+    if not (math.isfinite(found) if isinstance(found, float) else abs(found) < 2**64):
         raise ValueError("a number that is infinite, none, or too large")
     return found
 
