@@ -37,7 +37,7 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 START = "This host's answer is not that of the module, and is not used: "
 FIX = ". Fix: look at what runs as Python on this host, and who changed it."
 OWN = re.compile(
-    "inference_|__|ascend_|kthena_|cann_|cleanup_|container_runtime_|etcd_|firewall_|host_check_|model_|monitoring_|mooncake_|router_"
+    "inference_|__|ascend_|kthena_|cann_|cleanup_|container_runtime_|entry_|etcd_|firewall_|host_check_|model_|monitoring_|mooncake_|router_"
     "|service_(?!mgr$)|system_packages_|torch_npu_|tune_|verify_|virtual_address_|vllm_"
 )  # names of variables of this collection; service_mgr is one of Ansible's own facts
 
