@@ -87,7 +87,6 @@ def test_the_shell_of_a_contributor_gets_no_mixture_of_indexes(env, monkeypatch)
     monkeypatch.setattr(env, "tree", lambda: "/t")
     monkeypatch.setattr(env, "collections", lambda: "/c")
     assert "INDEX" not in "\n".join(env.exports())
-    assert "INDEX_STRATEGY" not in (CI / "lib.sh").read_text()
 
 
 @pytest.mark.parametrize(

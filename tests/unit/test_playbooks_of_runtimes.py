@@ -23,6 +23,7 @@ EVERYWHERE = {
     "bundle",
     "check",
     "deploy",
+    "entry",
     "logs",
     "plan",
     "prepare",

@@ -17,13 +17,13 @@ Keys = t.Mapping[str, t.Collection[str]]
 NO_KEYS: Keys = {"rekeyed": (), "keyed": (), "outdated": ()}
 
 
-def keys_of(runs: t.Iterable[t.Mapping[str, t.Any]]) -> Keys:
+def keys_of(runs: t.Iterable[t.Mapping[str, t.Any]], of: t.Container[str] = ("rekeyed", "keyed")) -> Keys:
     """{rekeyed, keyed, outdated}: names of services that run with other secrets than planned, with those, and that have to restart.
 
-    ``runs``: what the module service_state returned.
+    ``runs``: what the module service_state returned; ``of``: the keys that count, the others are empty.
     """
     found = list(runs)
-    return {key: [name for each in found for name in each.get(key) or ()] for key in NO_KEYS}
+    return {key: [name for each in found for name in each.get(key) or () if key in of] for key in NO_KEYS}
 
 
 def change(

@@ -144,6 +144,7 @@ CARRIED = {
 }  # packages of these roles are in PACKAGES
 NOT_CARRIED = {
     "cann": "a bundle has CANN's own packages as files",
+    "entry": "its hosts need not be of a deployment, and the bundle has what a deployment needs",
     "monitoring": "the host of Prometheus is none of the deployment",
     "vllm_ascend": "compilers for a build from source, which needs the internet",
 }

@@ -186,13 +186,14 @@ def test_hosts_that_were_tuned_otherwise():
         ({}, []),
         ({"driver": "aisbench"}, ["driver"]),
         ({"driver": None}, ["driver"]),
-        *(({name: "other"}, [name]) for name in ("profile", "input", "prefix", "prefixes", "output", "trace")),
+        *(({name: "other"}, [name]) for name in ("profile", "input", "prefix", "prefixes", "output", "trace", "data")),
         ({"repeats": 9, "loads": [1]}, []),
         ({"trace": "x", "input": 3}, ["input", "trace"]),
     ],
 )
 def test_settings_with_which_other_requests_are_sent(old, changed):
     settings = {"driver": "vllm", "profile": "p", "input": 1, "prefix": 0, "prefixes": 0, "output": 2, "trace": ""}
+    settings |= {"data": "", "rates": []}
     without = {name: value for name, value in settings.items() if name != "driver"}  # as older reports
     assert comparable.other_settings({"settings": {**without, **old}}, settings) == changed
 
@@ -372,7 +373,12 @@ def test_a_pool_needs_a_store_and_two_engines(profile, store, engines, problems)
 @pytest.mark.parametrize("evict", [0, 50])
 def test_the_rounds_of_a_pool(evict):
     engines = [{"name": name, "url": f"http://{name}"} for name in "abc"]
-    run = {"label": "l", "repeat": 2, "argv": ["x", "--base-url", "r", "--seed", "5", "--num-prompts", "9", "--end"]}
+    run = {
+        "label": "l",
+        "repeat": 2,
+        "config": {},
+        "argv": ["x", "--base-url", "r", "--seed", "5", "--num-prompts", "9", "--end"],
+    }
     found = list(pool.pool_runs({"verify": {"prefill": engines}}, Bench(profile="pool", evict=evict), run))
     assert [(item["round"], item["engine"], item["repeat"], item["label"]) for item in found] == [
         ("cold", "a", 2, "l, cold"),

@@ -186,5 +186,7 @@ WITHOUT = {
     "MOUNT-FORM": "of sets",
     "POOL-UNSERVED": "of sets",
     "ROUTER-POOLS": "of sets",
+    "SEGMENT-SIZE": "of a size and a text; test_units has the sizes",
+    "SPEC-MODEL": "of releases",
     "VIRTUAL-BIND": "of versions of IP",
 }
