@@ -117,6 +117,7 @@ def answer(name: str, module: str, host: str, arguments: t.Any) -> Record:
 
 
 RENAMED = "THE TEXT OF THE PLAN WITH "
+ASKED = "ascend.inference.host_info"  # the action of modules that ask a host
 
 
 def filled(value: t.Any) -> t.Any:
@@ -146,6 +147,12 @@ def renamed(plan: t.Any, new: str, old: str) -> t.Any:
     return {**plan, "digest": digest_of(plan)}
 
 
+def module_of(task: t.Any) -> str:
+    """The full name of a task's module. Before ansible-core 2.19 the resolved one is the action to which meta/runtime.yml sends ours."""
+    found = task.resolved_action or task.action
+    return task.action if found == ASKED else found
+
+
 class Rehearsed:
     """In the place of an action plugin: its module is recorded, and answered."""
 
@@ -157,7 +164,7 @@ class Rehearsed:
 
     def run(self, task_vars: t.Any = None) -> Record:
         """The answer."""
-        module = self.task.resolved_action or self.task.action
+        module = module_of(self.task)
         made.append((module, dict(self.task.args)))
         return answer(self.task.name, module, self.host, self.task.args)
 
@@ -167,7 +174,7 @@ class Rehearsed:
 
 def handler(self: t.Any, templar: t.Any) -> t.Any:
     """As the method of the task executor that it stands for: the action, and what the loader found."""
-    action = self._task.resolved_action or self._task.action
+    action = module_of(self._task)
     named = any(
         item["task"] == self._task.name and item.get("host") == self._host.name for item in case["answers"].get("", ())
     )
