@@ -11,14 +11,16 @@ from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle.planned_steps import NO_KEYS, keys_of, planned_steps
 from ..plugin_utils.lifecycle.upgrade import planned_mode
 from ..plugin_utils.plan.record import whole_plan
-from ..plugin_utils.views.plan_diff import plan_diff
+from ..plugin_utils.views.plan_diff import not_compared, plan_diff
 
 
-def plan_diff_filter(plan: t.Any, deployed: t.Any = None, compared: t.Any = ()) -> list[str]:
-    """Adapter: a plan and the deployed one in, lines out; ``compared``: results of the module service_state of the hosts that answered."""
+def plan_diff_filter(plan: t.Any, deployed: t.Any = None, compared: t.Any = (), files: t.Any = ()) -> list[str]:
+    """Adapter: a plan and the deployed one in, lines out; ``compared``, ``files``: see `not_compared`."""
     new, old = plain(plan), dict(whole_plan(plain(deployed) or {}))
-    keys = keys_of((plain(found) or {} for found in compared), NO_KEYS)
-    return plan_diff(new, old or None, keys) + planned_steps(new, old, keys) + planned_mode(new, old, keys)
+    runs, written = ([plain(found) or {} for found in each] for each in (compared, files))
+    keys = keys_of(runs, NO_KEYS)
+    steps = planned_steps(new, old, keys) + planned_mode(new, old, keys)
+    return plan_diff(new, old or None, keys) + steps + not_compared(new, old, runs, written)
 
 
 class FilterModule:

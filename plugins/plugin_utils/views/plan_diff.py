@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import itertools
 import typing as t
 
+from ...module_utils.tools.text import visible
 from ..plan.service import other_user
 
 Plan = t.Mapping[str, t.Any]
@@ -17,6 +19,7 @@ HOSTS = {
     "rekeyed": "other values of inference_secrets",
     "outdated": "other files on the host",
 }  # what plans do not show
+UNKNOWN = "Not compared: {hosts}. More services than these may restart, and need a pause. Fix: correct what these hosts say, then show the differences again."
 DEFAULT = "(service_user)"  # that of the role
 
 
@@ -46,6 +49,23 @@ def plan_diff(plan: Plan, deployed: Plan | None, seen: t.Mapping[str, t.Collecti
         )
     ]
     return [line for line in lines if line] or ["No changes: the deployed plan is the same."]
+
+
+def not_compared(
+    plan: Plan, deployed: Plan, runs: t.Iterable[t.Mapping[str, t.Any]], files: t.Iterable[t.Mapping[str, t.Any]]
+) -> list[str]:
+    """A line if hosts of the plan did not say what runs, or which of its files differ: silence is no answer.
+
+    ``runs``, ``files``: what service_state and service_files returned on each host, in the order of the plan's hosts; {} where nothing came.
+    """
+    if not deployed or plan["runtime_facts"]["in_cluster"]:
+        return []
+    found = [
+        f"{host['name']} ({visible(str(run.get('msg') or file.get('msg') or 'no answer'))[:200]})"
+        for host, (run, file) in zip(plan["hosts"], itertools.zip_longest(runs, files, fillvalue={}), strict=False)
+        if not isinstance(run.get("outdated"), list) or file.get("failed")
+    ]
+    return [UNKNOWN.format(hosts=", ".join(found))] if found else []
 
 
 def _of_hosts(name: str, running: Plan, planned: Plan, seen: t.Mapping[str, t.Collection[str]]) -> list[str]:

@@ -194,3 +194,25 @@ def test_a_restart_starts_nothing_with_keys_that_others_do_not_have():
     for allowed in (False, True):
         result = restart_steps(["decode-1"], [], whole, allowed, ["decode-0"])
         assert result["roll"] == [] and "decode-0 run with other values" in result["refusals"][0]
+
+
+@pytest.mark.parametrize(
+    ("run", "file", "said"),
+    [
+        ({}, {}, "n1 (no answer)"),
+        ({"failed": True, "msg": "no \x1b[31mdocker"}, {}, "n1 (no "),
+        (
+            {"outdated": []},
+            {"failed": True, "msg": "sudo: a password is required"},
+            "n1 (sudo: a password is required)",
+        ),
+    ],
+)
+def test_a_host_that_does_not_answer_is_not_a_host_without_changes(run, file, said):
+    lines = plan_diff_filter(plan(), plan(), [run], [file])
+    assert said in lines[-1] and lines[-1].startswith("Not compared: ") and "\x1b" not in lines[-1]
+
+
+def test_nothing_is_said_of_hosts_that_were_compared_or_have_nothing_yet():
+    assert len(plan_diff_filter(plan(), plan(), [{"outdated": []}], [{"written": []}])) == 1
+    assert len(plan_diff_filter(plan(), {}, [{}], [{}])) == 1
