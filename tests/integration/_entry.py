@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -190,3 +192,21 @@ def http_ask(port, method, path, data=None, headers=None):
 
 
 install = _balancer.install
+
+
+@contextlib.contextmanager
+def started():
+    """A function that starts an entry with changed settings in a folder of their own; all are closed at the end."""
+    install()
+    made = []
+    with tempfile.TemporaryDirectory(prefix="en-") as folder:  # paths of sockets must be short
+
+        def make(**settings):
+            made.append(Entry(folder, **settings))
+            return made[-1]
+
+        try:
+            yield make
+        finally:
+            for each in made:
+                each.close()

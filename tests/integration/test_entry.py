@@ -13,7 +13,6 @@ import json
 import re
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 
@@ -21,7 +20,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry import haproxy
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.made import entry_files
 from ansible_collections.ascend.inference.tests.integration import _entry
-from ansible_collections.ascend.inference.tests.integration._entry import COMPLETIONS, ENGINES, KEYS, Entry
+from ansible_collections.ascend.inference.tests.integration._entry import COMPLETIONS, ENGINES, KEYS
 
 QWEN, DS = {"messages": [], "model": "qwen3"}, {"messages": [], "model": "org/ds-v4"}
 
@@ -29,27 +28,15 @@ QWEN, DS = {"messages": [], "model": "qwen3"}, {"messages": [], "model": "org/ds
 @pytest.fixture(scope="module")
 def shared():
     """An entry that no test changes."""
-    _entry.install()
-    with tempfile.TemporaryDirectory(prefix="en-") as folder:  # paths of sockets must be short
-        entry = Entry(folder)
-        yield entry
-        entry.close()
+    with _entry.started() as make:
+        yield make()
 
 
 @pytest.fixture
 def entry():
-    """An entry for one test, which sets what it needs."""
-    _entry.install()
-    made = []
-    with tempfile.TemporaryDirectory(prefix="en-") as folder:
-
-        def make(**settings):
-            made.append(Entry(folder, **settings))
-            return made[-1]
-
+    """A function that starts an entry for one test, with the settings that it changes."""
+    with _entry.started() as make:
         yield make
-        for each in made:
-            each.close()
 
 
 def teams(**limits):

@@ -8,13 +8,12 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import tempfile
 import threading
 import time
 
 import pytest
 from ansible_collections.ascend.inference.tests.integration import _entry
-from ansible_collections.ascend.inference.tests.integration._entry import COMPLETIONS, KEYS, Entry, http_ask
+from ansible_collections.ascend.inference.tests.integration._entry import COMPLETIONS, KEYS, http_ask
 
 QWEN = {"messages": [], "model": "qwen3"}
 LAB = f"Authorization: Bearer {KEYS['lab']}\r\nHost: x"
@@ -23,18 +22,9 @@ START = f"POST {COMPLETIONS} HTTP/1.1\r\n{LAB}\r\n"
 
 @pytest.fixture
 def entry():
-    """A function that starts the entry of one test with changed settings."""
-    _entry.install()
-    made = []
-    with tempfile.TemporaryDirectory(prefix="en-") as folder:
-
-        def make(**settings):
-            made.append(Entry(folder, **settings))
-            return made[-1]
-
+    """A function that starts an entry for one test, with the settings that it changes."""
+    with _entry.started() as make:
         yield make
-        for each in made:
-            each.close()
 
 
 def connected(running, text, address="127.0.0.1"):

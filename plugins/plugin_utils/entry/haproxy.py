@@ -254,14 +254,12 @@ def _lines(lines: t.Iterable[str]) -> str:
 
 def _limit(grant: Grant, condition: str, limit: int, message: str, seconds: int) -> str:
     """The refusal of one team's limit; empty without one. A client comes back when about one request more is allowed."""
-    after = max(1, math.ceil(seconds / limit)) if limit else 0
+    if not limit:
+        return ""
+    after = max(1, math.ceil(seconds / limit))
     return (
-        limit
-        and (
-            f"http-request return status 429 content-type application/json string '{message}' hdr Retry-After {after}"
-            f" if {{ var(txn.team) -m str {grant.team} }} {{ {condition} {limit} }}"
-        )
-        or ""
+        f"http-request return status 429 content-type application/json string '{message}' hdr Retry-After {after}"
+        f" if {{ var(txn.team) -m str {grant.team} }} {{ {condition} {limit} }}"
     )
 
 
