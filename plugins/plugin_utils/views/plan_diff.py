@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import itertools
 import typing as t
 
 from ...module_utils.tools.text import visible
@@ -62,8 +61,8 @@ def not_compared(
         return []
     found = [
         f"{host['name']} ({visible(str(run.get('msg') or file.get('msg') or 'no answer'))[:200]})"
-        for host, (run, file) in zip(plan["hosts"], itertools.zip_longest(runs, files, fillvalue={}), strict=False)
-        if not isinstance(run.get("outdated"), list) or file.get("failed")
+        for host, run, file in zip(plan["hosts"], runs, files, strict=False)
+        if not (isinstance(run.get("outdated"), list) and isinstance(file.get("written"), list))
     ]
     return [UNKNOWN.format(hosts=", ".join(found))] if found else []
 
