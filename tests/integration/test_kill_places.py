@@ -116,8 +116,8 @@ def titles() -> frozenset[str]:
 
 
 def exists(name: str, folder: str) -> bool:
-    """Whether a file below this folder has the name, in which a template may be any text."""
-    return any(re.fullmatch(TEMPLATE.sub(".+", re.escape(found)), name) for found in names(folder))
+    """Whether a file below this folder has the name, in which a template may be any text, or none."""
+    return any(re.fullmatch(TEMPLATE.sub(".*", re.escape(found)), name) for found in names(folder))
 
 
 def test_the_places_of_the_tests_are_found():

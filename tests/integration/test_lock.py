@@ -235,7 +235,7 @@ def test_a_lock_of_another_controller_is_broken_on_demand_only(begin, directory)
     code, output = end(begin())
     assert code != 0 and "by anna on elsewhere since 2026-11-22T02:00:00Z (run r1)" in output, output
     assert deployment_lock.holder_of(directory) == OTHER
-    deployment_lock.note(directory, "r1", "step 2 of 3: Give")
+    deployment_lock.note(directory, "r1", "step 2 of 3: Give", [])
     code, output = end(begin(inference_break_lock="r1"))
     assert code == 0 and not deployment_lock.holder_of(directory), output
     assert "did not end its change, in step 2 of 3: Give. This run looks at what runs" in output
