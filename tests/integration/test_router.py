@@ -57,13 +57,15 @@ def again(tmp_path, variables, text):
 @pytest.mark.long  # molecule/install and mooncake_1p1d install the proxy from a tree
 def test_from_a_tree(tmp_path, variables):
     variables.update(router_script_origin="tree", router_script_tree=str(tmp_path / "tree"))
-    again(tmp_path, variables, "print('one')\n")
     script = pathlib.Path(variables["router_script"])
-    known = gather([], [], [str(script), str(script.parent / "vllm/logger.py")])
-    (script.parent / "vllm/logger.py").chmod(0o600)
+    logger = script.parent / "vllm/logger.py"
+    variables["router_script_logger"] = str(logger)
+    again(tmp_path, variables, "print('one')\n")
+    known = gather([], [], [str(script), str(logger)], [])
+    logger.chmod(0o600)
     done = play(tmp_path, "router", **variables, router_installed=known)
     assert (done.code, done.changed) == (0, 0), "the files that the facts name are not read again"
-    known = gather([], [], [str(script), str(script.parent / "vllm/logger.py")])
+    known = gather([], [], [str(script), str(logger)], [])
     done = play(tmp_path, "router", **variables, router_installed=known)
     assert (done.code, done.changed) == (0, 1), done.output
 
