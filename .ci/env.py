@@ -42,6 +42,7 @@ ROOT = HERE.parent
 CACHE = ROOT / ".cache"
 REQUIREMENTS = HERE / "requirements"
 MARK = ".ascend-inference-ci"
+COMPILED = HERE / "compiled_once.py"
 OLDEST, NEWEST = (3, 10), (3, 14)
 TARGET_CORE = "2.17.14"  # the newest version that supports Python 3.7 on a target
 OWN = Path("ansible_collections") / "ascend" / "inference"
@@ -211,6 +212,16 @@ def install(python, folder, text, *more):
         file.write(text)
         file.flush()
         _install(python, folder, [*more] if more else ["--require-hashes", "-r", file.name])
+    if folder != ROOT / ".venv":  # the environment of users
+        compile_once(folder)
+
+
+def compile_once(folder):
+    """Let Python load compiled_once.py at its start."""
+    (folder / "compiled").mkdir(exist_ok=True)
+    (packages,) = (folder / "lib").glob("python3*/site-packages")
+    shutil.copy(COMPILED, packages)
+    (packages / "compiled_once.pth").write_text("import compiled_once\n")
 
 
 def _install(python, folder, wanted):
@@ -245,7 +256,7 @@ def venv(name, python_version=None):
         folder = ROOT / ".venv"
     return built(
         folder,
-        [requirements(name), python, version],
+        [requirements(name), python, version, COMPILED.read_text()],
         f"environment {name} (Python {dotted(version)})",
         lambda: install(python, folder, requirements(name)),
     )
@@ -264,7 +275,7 @@ def core(version, python_version):
     folder = CACHE / "venvs" / f"core-{version}-{dotted(number)}"
     return built(
         folder,
-        [text or [pin, (REQUIREMENTS / "cores.txt").read_text()], python],
+        [text or [pin, (REQUIREMENTS / "cores.txt").read_text()], python, COMPILED.read_text()],
         f"environment of {pin} (Python {dotted(number)})",
         lambda: install(python, folder, text, *more),
     )

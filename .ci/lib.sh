@@ -33,3 +33,8 @@ with_collections() {
     dependencies=$(environment collections)
     export ANSIBLE_COLLECTIONS_PATH=$tree:$dependencies
 }
+
+# Put modules together once in a part, and not in each run of ansible-playbook, see tests/callbacks/built_once.py.
+share_built_modules() {
+    export ANSIBLE_CALLBACK_PLUGINS=$ROOT/tests/callbacks ANSIBLE_CALLBACKS_ENABLED=built_once
+}

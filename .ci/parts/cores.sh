@@ -6,6 +6,7 @@
 # the Python at its end, and with the oldest Python that it manages on the host. Arguments are passed to pytest.
 . "$(dirname "$0")/../lib.sh"
 tree=$(environment tree)
+share_built_modules
 .ci/apt libibverbs1 libnuma1 librdmacm1
 mapfile -t all < <(environment pythons | cut -d' ' -f1)
 failed=0

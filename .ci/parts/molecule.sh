@@ -8,6 +8,7 @@
 . "$(dirname "$0")/../lib.sh"
 use dev
 with_collections
+share_built_modules
 say "Docker engine"
 .ci/docker-up
 .ci/apt openssh-client

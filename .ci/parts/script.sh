@@ -39,6 +39,7 @@ if [ ${#ROOT} -le 50 ]; then export INFERENCE_E2E_ROOT=${INFERENCE_E2E_ROOT:-$RO
 
 use programs
 with_collections
+share_built_modules
 PYTHONPATH=$(environment tree)
 [ "$name" != judge ] || PYTHONPATH=$PYTHONPATH:$ROOT/tests/parsers # whose releases it judges by
 export PYTHONPATH

@@ -66,7 +66,7 @@ class Deployment:
         with tempfile.NamedTemporaryFile("r", prefix="modules") as started:
             environment.update(
                 ANSIBLE_CALLBACK_PLUGINS=str(REPOSITORY / "tests" / "callbacks"),
-                ANSIBLE_CALLBACKS_ENABLED="count_modules",
+                ANSIBLE_CALLBACKS_ENABLED="count_modules,built_once",
                 COUNT_MODULES=started.name,
             )
             done = subprocess.run(

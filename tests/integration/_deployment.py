@@ -174,8 +174,8 @@ class Deployment:
         environment = {
             **os.environ,
             "ANSIBLE_COLLECTIONS_PATH": f"{self.tree}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
-            "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "interrupt"),
-            "ANSIBLE_CALLBACKS_ENABLED": "stages",
+            "ANSIBLE_CALLBACK_PLUGINS": f"{HERE / 'interrupt'}:{HERE.parent / 'callbacks'}",
+            "ANSIBLE_CALLBACKS_ENABLED": "stages,built_once",
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_HOME": str(self.folder / "ansible"),
             "ANSIBLE_PIPELINING": "0",  # see interrupt/sitecustomize.py

@@ -115,8 +115,9 @@ class Service:
             "ANSIBLE_PIPELINING": "1",
         }
         if killed_at:
-            environment["ANSIBLE_CALLBACK_PLUGINS"] = str(pathlib.Path(__file__).with_name("interrupt"))
-            environment["ANSIBLE_CALLBACKS_ENABLED"] = "stages"
+            here = pathlib.Path(__file__).parent
+            environment["ANSIBLE_CALLBACK_PLUGINS"] = f"{here / 'interrupt'}:{here.parent / 'callbacks'}"
+            environment["ANSIBLE_CALLBACKS_ENABLED"] = "stages,built_once"
             environment["INTERRUPT_STAGES"] = str(self.folder / "stages")
             stage, whole, number = killed_at.rpartition(" | ") if killed_at.count(" | ") == 3 else (killed_at, "", "1")
             environment["INTERRUPT_STAGE"] = stage if whole else f"Deploy | service | {stage}"
