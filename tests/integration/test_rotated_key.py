@@ -48,16 +48,21 @@ def recorded(service):
     ["deploy", pytest.param("rollback", marks=pytest.mark.long), pytest.param("site", marks=pytest.mark.long)],
 )
 def test_another_key_is_no_trap(service, playbook):
+    """``rollback`` and ``site`` begin with a third decode engine and changed settings, and ``rollback`` is refused before and after the trap."""
     service.play("site", **OLD)
-    after = {"inference_pools": service.pools(2, 3), **EIGHT}
+    after = {}
     with load.Load(URL, "tiny", clients=2) as requests:
-        service.play("deploy", **after, **OLD)  # a new engine gets a file of secrets, which changes no key
+        if playbook != "deploy":
+            after = {"inference_pools": service.pools(2, 3), **EIGHT}
+            service.play("deploy", **after, **OLD)  # a new engine gets a file of secrets, which changes no key
         written, started = service.written(), service.starts()
         shown = service.play("plan", options=["--diff"], **after, **NEW)
+        engines = ", ".join(name for name in sorted(started) if name != "router")
         assert "~ decode-0 on n1 restarts: other values of inference_secrets" in shown
-        assert f"Pause: decode-0, decode-1, decode-2, prefill-0, prefill-1 restart at once, because {KEYS}." in shown
+        assert f"Pause: {engines} restart at once, because {KEYS}." in shown
         assert f"{KEYS}. Clients get errors" in service.play("deploy", fails=True, **after, **NEW)
-        assert "run with other keys than inference_secrets" in service.play("rollback", fails=True, **after, **NEW)
+        if playbook == "rollback":
+            assert "run with other keys than inference_secrets" in service.play("rollback", fails=True, **after, **NEW)
         assert (service.written(), service.starts()) == (written, started)
     nothing_lost(requests)
     # What the trap left: files have one key, processes the other, and one of these has ended since.
