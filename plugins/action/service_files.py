@@ -25,6 +25,13 @@ def place_of(template: t.Mapping[str, t.Any], service: t.Mapping[str, t.Any]) ->
     return str(service["scripts"][template["script"]])
 
 
+class Uncopied(dict):  # type: ignore[type-arg]
+    """Variables of which the lookup of templates takes no deep copy: that of a plan takes longer than the template, for each file of each service."""
+
+    def __deepcopy__(self, _copied: t.Any) -> Record:
+        return dict(self)
+
+
 class ActionModule(Asked):
     """Adapter: templates become the module's option ``files``."""
 
@@ -34,20 +41,21 @@ class ActionModule(Asked):
         arguments = dict(self._task.args)
         templates, services = arguments.pop("templates", None) or [], arguments.pop("services", None) or []
         files = list(arguments.pop("files", None) or [])
+        variables = Uncopied(task_vars or {})
         lookup = lookup_loader.get("ansible.builtin.template", loader=self._loader, templar=self._templar)
         for template in templates:
             for service in services if template.get("each", True) else [{}]:
-                files.append(self._file(lookup, template, service, task_vars))
+                files.append(self._file(lookup, template, service, variables))
         arguments.update(files=files, run=this_run(constants.DEFAULT_LOCAL_TMP))
         result.update(
             self._execute_module("ascend.inference.service_files", module_args=arguments, task_vars=task_vars)
         )
         return result
 
-    def _file(self, lookup: t.Any, template: Record, service: Record, task_vars: Record) -> Record:
+    def _file(self, lookup: t.Any, template: Record, service: Record, variables: Uncopied) -> Record:
         """One entry of ``files``."""
         name = str(template["src"])
-        texts = lookup.run([name], variables=task_vars, template_vars={"item": service})
+        texts = lookup.run([name], variables=variables, template_vars={"item": service})
         path = place_of(template, service) if service else str(template["dest"])
         known = {key: template[key] for key in ("mode", "service_owned", "private", "sections") if key in template}
         if not texts:

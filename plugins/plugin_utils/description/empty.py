@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from .loader import hints_of
 from .variables import PREFIX, Description
 
 Words = t.Mapping[str, t.Any]
@@ -26,7 +27,7 @@ def empty_places(variables: Words, inventory: t.Mapping[str, Words], recipe: Wor
 
 def _below(kind: type, words: t.Any, brought: t.Any) -> t.Iterator[str]:
     """Paths of nulls among the fields of a record and of those inside it; in free mappings a null leaves an option out."""
-    hints = t.get_type_hints(kind)
+    hints = hints_of(kind)
     for field in dataclasses.fields(kind):
         if not isinstance(words, t.Mapping) or field.name not in words:
             continue

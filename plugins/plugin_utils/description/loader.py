@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
+import functools
 import types
 import typing as t
 
@@ -27,6 +29,7 @@ KINDS: tuple[tuple[t.Any, str], ...] = (
 )
 TRUE = {"true", "yes", "on", "1"}
 FALSE = {"false", "no", "off", "0"}
+hints_of = functools.cache(t.get_type_hints)  # it compiles each annotation anew
 LARGEST = 10**6  # default upper bound of whole numbers; the planner iterates over many of them
 
 
@@ -134,7 +137,7 @@ class Reader:
                 self.add(f"{path}.{key}", None, problem, hint, "VARIABLE-UNKNOWN")
                 told.add(meant)
                 raw = self._correct_misspelling(raw, key, fields)
-        hints = t.get_type_hints(cls)
+        hints = hints_of(cls)
         values = {}
         for name, field in fields.items():
             if name in raw and raw[name] is not None:
@@ -305,13 +308,15 @@ def _whole(raw: t.Any) -> int | None:
 
 def plain(raw: t.Any) -> t.Any:
     """The value converted to Python's built-in types (Ansible passes tagged subclasses)."""
-    if isinstance(raw, t.Mapping):
+    if isinstance(raw, str):  # most of a plan
+        return str(raw)
+    if isinstance(raw, collections.abc.Mapping):
         return {str(key): plain(raw[key]) for key in raw}
     if isinstance(raw, (list, tuple, set)):
         return [plain(item) for item in raw]
     if isinstance(raw, bool) or raw is None:
         return raw
-    for kind in (int, float, str):
+    for kind in (int, float):
         if isinstance(raw, kind):
             return kind(raw)
     return str(raw)

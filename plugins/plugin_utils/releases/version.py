@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 
+@functools.cache
 def numbers(version: str) -> tuple[int, ...]:
     """A version's numbers: '0.3.11.post1' is (0, 3, 11, 1), '0.11.0rc3' is (0, 11, 0), '25.0.rc1.1' is (25, 0).
 
