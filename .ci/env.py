@@ -221,7 +221,7 @@ def compile_once(folder):
     (folder / "compiled").mkdir(exist_ok=True)
     (packages,) = (folder / "lib").glob("python3*/site-packages")
     shutil.copy(COMPILED, packages)
-    (packages / "compiled_once.pth").write_text("import compiled_once\n")
+    shutil.copy(COMPILED.with_suffix(".pth"), packages)
 
 
 def _install(python, folder, wanted):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Environments of the tests keep the compiled code of archives: the same source is compiled once, and another one anew."""
+"""Environments of the tests keep compiled code: the same source is compiled once, and another one anew."""
 
 from __future__ import annotations
 
@@ -60,3 +60,10 @@ def test_what_is_no_compiled_code_is_compiled_anew(folder, kept):
 def test_without_its_folder_nothing_is_kept(folder):
     (folder / "compiled").rmdir()
     assert said(folder, "first.zip", "one")[0] == "one" and not (folder / "compiled").exists()
+
+
+def test_what_ansible_s_loader_of_collections_imports_is_compiled_once(folder):
+    before = "import sys; sys.prefix = sys.argv[1]; exec(compile(open(sys.argv[2]).read(), sys.argv[2], 'exec'))"
+    after = "from ansible.utils.collection_loader import _collection_finder as found; print(found.compile.__name__)"
+    argv = [sys.executable, "-c", f"{before}; {after}", folder, PROGRAM]
+    assert subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split() == ["once"]
