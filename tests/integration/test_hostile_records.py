@@ -140,7 +140,9 @@ CHANGED = {"inference_args": {"max-model-len": 2048}}
 CHAIN = ["restart", "deploy", "verify", "upgrade", "rollback"]
 
 
-@pytest.mark.parametrize("playbook", CHAIN)
+@pytest.mark.parametrize(
+    "playbook", [pytest.param(name, marks=pytest.mark.long if name == "upgrade" else ()) for name in CHAIN]
+)
 def test_orders_of_a_forged_plan_are_followed_by_nobody(rack, playbook):
     forge(rack)
     changed = CHANGED if playbook in ("deploy", "verify") else {}

@@ -108,7 +108,7 @@ def test_variables_exist(documented):
 
 
 def test_playbooks_can_be_read_with_the_inventories(documented, tmp_path):
-    """Each inventory of the repository with all playbooks that a line runs with it; those of readers are the one of the README."""
+    """Each inventory of the repository with a playbook of its lines, and that of the README, which stands for those of readers, with all playbooks."""
     block = re.search(r"^```yaml\n(all:.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
     (tmp_path / "hosts.yml").write_text(block[1], encoding="utf-8")
     runs: dict[str, set[str]] = {}
@@ -117,8 +117,10 @@ def test_playbooks_can_be_read_with_the_inventories(documented, tmp_path):
             place = str(tmp_path / "hosts.yml") if name in READERS else str(ROOT / name)
             runs.setdefault(place, set()).update(command.playbooks)
     assert len(runs) >= 4
+    everything = sorted(set().union(*runs.values()))
     for inventory, playbooks in runs.items():
-        argv = ["ansible-playbook", "--syntax-check", "-i", inventory, *sorted(playbooks)]
+        read = everything if inventory == str(tmp_path / "hosts.yml") else sorted(playbooks)[:1]
+        argv = ["ansible-playbook", "--syntax-check", "-i", inventory, *read]
         done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
 

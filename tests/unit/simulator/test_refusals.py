@@ -14,6 +14,9 @@ from ansible_collections.ascend.inference.tests.simulator.vllm_ascend import che
 from ansible_collections.ascend.inference.tests.simulator.vllm_ascend.errors import Died
 from ansible_collections.ascend.inference.tests.simulator.vllm_ascend.shape import Shape
 
+pytestmark = (
+    pytest.mark.long
+)  # of the double alone; what our programs make of refusals is in e2e-faults and integration
 KV = {"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer", "kv_port": 23680}
 EXTRA = {"prefill": {"dp_size": 1, "tp_size": 1}, "decode": {"dp_size": 1, "tp_size": 1}}
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import os
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
@@ -338,7 +339,11 @@ def planned(groups, sizes, deployed=None):
 
 
 @given(deployments(), st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=60 if os.environ.get("LONG") else 30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 def test_who_can_stay_stays_and_the_result_is_stable(deployment, data):
     sizes, groups = deployment
     before = planned(groups, sizes)

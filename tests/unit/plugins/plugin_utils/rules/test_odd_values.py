@@ -178,7 +178,7 @@ def variables(record, before):
             yield from variables(inside, f"{path}.{'' if inside is kind else 'node1.'}")
 
 
-@pytest.mark.parametrize("wrong", [{"a": 1}, True], ids=str)
+@pytest.mark.parametrize("wrong", [{"a": 1}, pytest.param(True, marks=pytest.mark.long)], ids=str)
 def test_a_value_of_another_type_is_a_finding_for_every_variable(wrong):
     """Those of choices had no substitute that exists: KeyError."""
     paths = [path for path in variables(Description, "inference_") if "pools.encode" not in path]
