@@ -16,6 +16,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 from ..plugin_utils.change.deploy import deploy
 from ..plugin_utils.change.observe import known, questions
 from ..plugin_utils.change.player import Player, elsewhere, observation, refusal
+from ..plugin_utils.change.recreate import recreate
 from ..plugin_utils.change.rejoin import rejoin
 from ..plugin_utils.change.restart import restart
 from ..plugin_utils.change.script import lines
@@ -26,7 +27,7 @@ from ..plugin_utils.lifecycle.run import this_run
 from ..plugin_utils.plan.record import whole_plan
 
 Result = dict[str, t.Any]
-GOALS = {"restart": restart, "deploy": deploy, "rejoin": rejoin}
+GOALS = {"restart": restart, "deploy": deploy, "recreate": recreate, "rejoin": rejoin}
 ASKED = 3  # hosts whose recorded plan is read, so that none of them alone says what was deployed
 ARGUMENTS: dict[str, t.Any] = {
     "part": {"type": "str", "choices": ["observe", "write", "play", "end"], "required": True},
@@ -87,9 +88,12 @@ class ActionModule(Asked):
     def _write(self, arguments: Result, _host: str) -> Result:
         """The script of the goal, printed and kept; its titles for the loop."""
         hosts = [str(name) for name in self._vars["ansible_play_hosts"]]
-        found = {host: self._store.host(host)["found"] for host in hosts}
+        plan = whole_plan(arguments["plan"])
+        # A plan to which a run goes back may lack some hosts of the play.
+        planned = {*(each["name"] for each in plan["hosts"]), *(each["host"] for each in plan["services"])}
+        found = {host: self._store.host(host)["found"] for host in hosts if host in planned}
         times = {key: arguments[key] for key in ("drain_timeout", "join_timeout")}
-        script = GOALS[arguments["goal"]](whole_plan(arguments["plan"]), found, **times, **arguments["options"])
+        script = GOALS[arguments["goal"]](plan, found, **times, **arguments["options"])
         refused = refusal(script, self._check) or elsewhere(script, hosts)
         if refused:
             return self._refused(refused)
@@ -129,5 +133,6 @@ class ActionModule(Asked):
 
     def _execute(self, module: str, arguments: Result, dry: bool) -> Result:
         self._task.check_mode = self._check or dry
-        found: Result = self._execute_module(f"ascend.inference.{module}", arguments, task_vars=self._vars)
+        name = module if "." in module else f"ascend.inference.{module}"
+        found: Result = self._execute_module(name, arguments, task_vars=self._vars)
         return found

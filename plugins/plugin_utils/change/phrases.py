@@ -59,6 +59,25 @@ class Writer:
         what = f"Start or restart {listed}" if due else f"Start {listed} if needed"
         self._state(f"{what} and wait until ready, at most {most} s" if most else what, names, "started")
 
+    def start_anew(self, names: t.Collection[str]) -> None:
+        """Start services of one stage that were stopped."""
+        listed, most = self._listed(names), self._most(names)
+        self._state(
+            f"Start {listed} and wait until ready, at most {most} s" if most else f"Start {listed}", names, "started"
+        )
+
+    def stop(self, names: t.Collection[str]) -> None:
+        """Stop services at once."""
+        self._state(f"Stop {self._listed(names)}", names, "stopped")
+
+    def forget(self, services: t.Iterable[t.Mapping[str, t.Any]]) -> None:
+        """A run that was interrupted may have left engines out of the routers, which keep to these lists when they start."""
+        for service in services:
+            away = (service.get("members") or {}).get("away")
+            if away:
+                title = f"Remove the list of engines that are out of {service['name']}"
+                self._add(title, "forget", {service["host"]: {"path": away}}, check=True)
+
     def vacate(self, names: t.Mapping[str, t.Sequence[str]], keep: t.Mapping[str, t.Sequence[str]]) -> None:
         """Stop services before others start. ``names``: {host: [name]}; ``keep``: {host: units that are not removed though they are not planned}."""
         listed = some(sorted({name for found in names.values() for name in found}, key=natural))

@@ -21,9 +21,10 @@ Result = dict[str, t.Any]
 OBSERVED = ("down", "outdated", "other", "rekeyed", "keyed")
 Execute = t.Callable[[str, dict[str, t.Any], bool], Result]  # module, arguments, whether in check mode
 FAILED = (
-    "Step {number} of {count} failed on {hosts}, for the reason above: {title}. {left}Engines that have left a router are out of it until then. "
-    "Fix: correct the reason and run the playbook again, which returns them."
+    "Step {number} of {count} failed on {hosts}, for the reason above: {title}. {left}"
+    "Fix: correct the reason and run the playbook again{again}."
 )
+ALONE = "The other hosts went on, and what could start there runs. "
 ELSEWHERE = (
     "{hosts} take part in this change, and are not in this play or failed in it. Nothing was changed. "
     "Fix: run it on all hosts of the deployment at once, without serial."
@@ -56,7 +57,7 @@ class Player:
     def play(self, number: int, host: str, execute: Execute, key: t.Callable[[], str]) -> Result:
         """The result of the step on the host; skipped if an earlier one failed, or if it has nothing to do there."""
         hosts = self._hosts(number) if self._reached(number) else {}
-        if host not in hosts:
+        if host not in hosts or not self._goes_on(number, host):
             return {"changed": False, "skipped": True}
         store, step = self.store, self.store.step(number)
         arguments = {**store.arguments(number, host), **hosts[host]}
@@ -91,21 +92,33 @@ class Player:
             missing = [host for host in self._hosts(number) if not self._done(number, host)]
             if missing:
                 given = {"number": number + 1, "count": count, "hosts": some(missing)}
-                return FAILED.format(**given, title=self.store.step(number).title, left=self._left(number + 1, count))
+                step = self.store.step(number)
+                left = ALONE if step.alone else self._left(number + 1, count)
+                again = "" if step.alone else ", which returns them"
+                return FAILED.format(**given, title=step.title, left=left, again=again)
         return ""
 
     def _left(self, number: int, count: int) -> str:
-        if number == count:
-            return ""
-        return f"Nothing after it was done; the next step is: {self.store.step(number).title}. "
+        more = (
+            "" if number == count else f"Nothing after it was done; the next step is: {self.store.step(number).title}. "
+        )
+        return f"{more}Engines that have left a router are out of it until then. "
 
     def _reached(self, number: int) -> bool:
         """Whether the last step before that had something to do is done on all of its hosts; each earlier one was when it began."""
         for earlier in range(number - 1, -1, -1):
             hosts = self._hosts(earlier)
             if hosts:
-                return all(self._done(earlier, host) for host in hosts)
+                return self.store.step(earlier).alone or all(self._done(earlier, host) for host in hosts)
         return True
+
+    def _goes_on(self, number: int, host: str) -> bool:
+        """Whether the host has done its part of all steps before, which matters where others went on without it."""
+        return all(
+            self._done(earlier, host)
+            for earlier in range(number)
+            if self.store.step(earlier).alone and host in self._hosts(earlier)
+        )
 
     def _done(self, number: int, host: str) -> bool:
         """Whether the step ended well; also if it was for a host beyond the play that cannot be reached."""

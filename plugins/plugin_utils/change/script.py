@@ -22,7 +22,8 @@ class Step(t.NamedTuple):
     ``title``: what it does, in the imperative; ``verb``: a name in ``verbs.VERBS``; ``at``: {host: arguments of the verb}; ``check``: whether check
     mode plays it. What depends on answers is filled in when the step is played: ``fill`` is a name in ``fills.FILLS``, ``asked`` the number of the
     step with the answers, from 0, and ``given`` what the filling needs besides. ``beyond``: a host that is not in the play, where the step is played
-    for the host of ``at``; if it cannot be reached, the script goes on.
+    for the host of ``at``; if it cannot be reached, the script goes on. ``alone``: whether the other hosts go on without one on which it fails,
+    which has no further step and fails the script at its end.
     """
 
     title: str
@@ -33,6 +34,7 @@ class Step(t.NamedTuple):
     asked: int = -1
     given: t.Any = None
     beyond: str = ""
+    alone: bool = False
 
 
 class Script(t.NamedTuple):

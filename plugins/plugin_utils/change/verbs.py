@@ -14,7 +14,10 @@ from .script import Arguments
 
 
 class Call(t.NamedTuple):
-    """A call of ``module``; ``dry``: in check mode, because it only asks; ``empty``: a key of the answer that has to be empty, and why."""
+    """A call of ``module``, of this collection if its name has no dot.
+
+    ``dry``: in check mode, because it only asks; ``empty``: a key of the answer that has to be empty, and why.
+    """
 
     module: str
     arguments: Arguments
@@ -47,6 +50,11 @@ def beyond(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str])
 def _members(arguments: Arguments, key: t.Callable[[], str]) -> Arguments:
     token = key()
     return {**arguments, **({"token": token} if token else {})}
+
+
+def forget(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
+    """Remove a file in which a router keeps which engines are out of it. Arguments: path."""
+    return Call("ansible.builtin.file", {**arguments, "state": "absent"})
 
 
 def members(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
@@ -84,6 +92,7 @@ VERBS: dict[str, t.Callable[[Arguments, Arguments, t.Callable[[], str]], Call]] 
     "state": state,
     "present": present,
     "beyond": beyond,
+    "forget": forget,
     "members": members,
     "ask": ask,
     "read": read,

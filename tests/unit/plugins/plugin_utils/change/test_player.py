@@ -77,6 +77,25 @@ def test_nothing_follows_a_step_that_failed_on_one_host(tmp_path, lost):
     assert "the next step is: Drain on n3." in text and "run the playbook again" in text
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_host_that_fails_alone_has_no_further_step_and_the_others_go_on(tmp_path, lost):
+    stage = Stage(tmp_path, [drain("n1", "n2", alone=True), drain("n2", alone=True), drain("n1", "n3", alone=True)])
+    stage.answers["n2", "service_drain"] = {"failed": True, "msg": "no"}
+    stage.play(0, "n1")
+    if lost:
+        with pytest.raises(ConnectionError):
+            stage.play(0, "n2", lost=True)
+    else:
+        assert stage.play(0, "n2")["failed"]
+    stage.play(1, "n2")
+    stage.play(2, "n1")
+    stage.play(2, "n3")
+    assert stage.called() == [(0, "n1"), (0, "n2"), (2, "n1"), (2, "n3")]
+    text = stage.player.failure()
+    assert text.startswith("Step 1 of 3 failed on n2") and "The other hosts went on" in text
+    assert "Nothing after it" not in text
+
+
 def test_the_failure_of_the_last_step_names_no_next_one(tmp_path):
     stage = Stage(tmp_path, [drain("n1")])
     assert "Step 1 of 1 failed on n1" in stage.player.failure() and "next" not in stage.player.failure()

@@ -1,0 +1,41 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The script that stops all services before the first one starts, for changes after which old and new ones could not exchange KV cache."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plan.agreed import text_of_most
+from .phrases import Plan, Writer
+from .script import Script, Step
+
+
+def recreate(
+    plan: Plan,
+    found: t.Mapping[str, t.Mapping[str, t.Any]],
+    drain_timeout: int,
+    join_timeout: int,
+    **_options: t.Any,
+) -> Script:
+    """All services stop, and start stage by stage.
+
+    What can start starts: hosts that are lost or fail have no further step, and those that are not in ``found`` have none. ``plan``: the whole plan;
+    ``found``: {host: what `observe.known` returns}; the timeouts are seconds; the other options are those of a deploy, and none matters here.
+    """
+    down = [name for here in found.values() for name in here["down"]]
+    writer = Writer(plan, down, drain_timeout, join_timeout, dry=True)
+    services = [each for each in plan["services"] if each["host"] in found]
+    writer.forget(services)
+    writer.stop([each["name"] for each in services])
+    for stage in plan.get("stages") or sorted({each["start"]["stage"] for each in services}):
+        writer.start_anew([each["name"] for each in services if each["start"]["stage"] == stage])
+    writer.return_routers()  # a run that was interrupted may have drained some, and a balancer that starts anew keeps that
+    text = text_of_most([here["content"] for here in found.values() if here["content"] is not None], [].append)
+    return Script([step for each in writer.steps for step in _of(each, found)], [], [], text)
+
+
+def _of(step: Step, hosts: t.Container[str]) -> list[Step]:
+    at = {host: arguments for host, arguments in step.at.items() if host in hosts}
+    return [step._replace(at=at, alone=True)] if at else []
