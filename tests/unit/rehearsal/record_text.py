@@ -23,13 +23,17 @@ OF_ONE_RUN = ("run", "reference", "date")  # arguments that differ for each run
 DRAWN = ("__model_run", "__model_token")  # facts that are drawn at random
 USUAL = ("gather_facts", False)  # of a play
 MINUTE = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d UTC\b")  # of a report
+ARGUMENT = " " * 8
+CALL = re.compile(r" {4}\w+\.\w+\.\w+")
+STEP = re.compile(r' {8}step: .*|"state": "(?:done|begun|open)", ')  # what differs where a script is noted again
 MOMENT = re.compile(r"\bcompare-\d{8}-\d{6}\b")  # a folder of compare
 
 
 def case_text(name: str, calls: list[Record], paths: t.Mapping[str, str]) -> str:
     """The text of one case: what happens. ``paths`` are texts of this machine, and what stands for them.
 
-    Plays without hosts and skipped tasks are left out; test_rehearsal.py asks of each condition that it is false in a case.
+    Plays without hosts and skipped tasks are left out; test_rehearsal.py asks of each condition that it is false in a case. A call that was made in the
+    case before is named with the task that made it first, and of a script that is noted again the step.
     """
     lines = [f"=== {name}"]
     stable: list[Record] = json.loads(_stable(json.dumps(calls), paths))
@@ -42,7 +46,26 @@ def case_text(name: str, calls: list[Record], paths: t.Mapping[str, str]) -> str
                 by_text.setdefault("\n".join(_lines(call)), []).append(call["host"])
         for text, hosts in by_text.items():
             lines.append(text if hosts == [name.split("/")[1]] else f"{','.join(hosts)}: {text}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(_once("\n".join(lines).split("\n"))) + "\n"
+
+
+def _once(lines: t.Iterable[str]) -> t.Iterator[str]:
+    """The lines without the arguments of calls that are there already."""
+    first: dict[tuple[str, ...], str] = {}
+    task, call = "", list[str]()
+    for line in [*lines, ""]:
+        if call and line.startswith(ARGUMENT):
+            call.append(line)
+            continue
+        if call:
+            known = first.setdefault(tuple(STEP.sub("", each) for each in call), task)
+            steps = [each.strip() for each in call if STEP.match(each)]
+            before = known is not task and len(call) > 2
+            yield from [f"{call[0]}: {' '.join([*steps, 'as at', known])}"] if before else call
+        call = [line] if CALL.fullmatch(line) else []
+        task = line.split(" (")[0] if line and not line.startswith(" ") else task
+        if line and not call:
+            yield line
 
 
 def _stable(text: str, paths: t.Mapping[str, str]) -> str:

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded
 
-FAULT, BEGIN = "    ascend.inference.service_fault\n", "Create a directory for the answers"
+FAULT = re.compile(r"^    ascend\.inference\.service_fault\b", re.MULTILINE)
+BEGIN = re.compile(r"^\w+: \w+: Create a directory for the answers", re.MULTILINE)
 AFTERWARDS = (
     "Remove the directory of the answers",
     "End the pause of the probe",
@@ -29,7 +32,8 @@ AFTERWARDS = (
 )
 def test_a_drill_ends_with_the_fault_that_ended_the_service(case, made):
     text = recorded(f"drill/{case}")
-    assert (text.count(FAULT), text.count(BEGIN)) == (made, made)
-    last = text.rindex(BEGIN)
+    begins = [found.start() for found in BEGIN.finditer(text)]
+    assert (len(FAULT.findall(text)), len(begins)) == (made, made)
+    last = begins[-1]
     places = [text.find(part, last) for part in AFTERWARDS]
     assert -1 not in places and places == sorted(places), dict(zip(AFTERWARDS, places, strict=True))
