@@ -14,12 +14,13 @@ from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
 from ..plugin_utils.change.deploy import deploy
+from ..plugin_utils.change.half import changed, drained
 from ..plugin_utils.change.observe import known, questions
 from ..plugin_utils.change.player import Player, elsewhere, observation, refusal
 from ..plugin_utils.change.recreate import recreate
 from ..plugin_utils.change.rejoin import rejoin
 from ..plugin_utils.change.restart import restart
-from ..plugin_utils.change.script import lines
+from ..plugin_utils.change.script import Script, lines
 from ..plugin_utils.change.store import Store
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.asked import Asked
@@ -27,7 +28,14 @@ from ..plugin_utils.lifecycle.run import this_run
 from ..plugin_utils.plan.record import whole_plan
 
 Result = dict[str, t.Any]
-GOALS = {"restart": restart, "deploy": deploy, "recreate": recreate, "rejoin": rejoin}
+GOALS: dict[str, t.Callable[..., Script]] = {
+    "restart": restart,
+    "deploy": deploy,
+    "recreate": recreate,
+    "drained": drained,
+    "changed": changed,
+    "rejoin": rejoin,
+}
 ASKED = 3  # hosts whose recorded plan is read, so that none of them alone says what was deployed
 ARGUMENTS: dict[str, t.Any] = {
     "part": {"type": "str", "choices": ["observe", "write", "play", "end"], "required": True},
@@ -88,13 +96,10 @@ class ActionModule(Asked):
     def _write(self, arguments: Result, _host: str) -> Result:
         """The script of the goal, printed and kept; its titles for the loop."""
         hosts = [str(name) for name in self._vars["ansible_play_hosts"]]
-        plan = whole_plan(arguments["plan"])
-        # A plan to which a run goes back may lack some hosts of the play.
-        planned = {*(each["name"] for each in plan["hosts"]), *(each["host"] for each in plan["services"])}
-        found = {host: self._store.host(host)["found"] for host in hosts if host in planned}
+        found = self._store.observed(hosts)  # a plan to which a run goes back may lack some hosts of the play
         times = {key: arguments[key] for key in ("drain_timeout", "join_timeout")}
-        script = GOALS[arguments["goal"]](plan, found, **times, **arguments["options"])
-        refused = refusal(script, self._check) or elsewhere(script, hosts)
+        script = GOALS[arguments["goal"]](whole_plan(arguments["plan"]), found, **times, **arguments["options"])
+        refused = refusal(script, self._check) or elsewhere(script, found)
         if refused:
             return self._refused(refused)
         self._store.keep_script(script)

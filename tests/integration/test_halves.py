@@ -108,12 +108,12 @@ def test_nobody_notices_engines_that_are_bad(service, faults, why):
 
 SWITCH = "Switch to the new release"
 KILLS = [
-    f"{SWITCH} | service | Wait until the engines have finished | 1",
-    f"{SWITCH} | service | Set the services to the state started | 1",
+    f"{SWITCH} | service | Wait for the last requests of decode-1, prefill-1, at most 300 s | 1",
+    f"{SWITCH} | service | Start or restart decode-1, prefill-1 and wait until ready, at most 1800 s | 1",
     f"{SWITCH} | verify | Send verification requests | 1",
     f"{SWITCH} |  | Move the requests to the half | 1",
-    f"{SWITCH} | service | Wait until the engines have finished | 2",
-    f"{SWITCH} | service | Prove the engines with each of their peers | 1",
+    f"{SWITCH} | service | Wait for the last requests of decode-0, prefill-0, at most 300 s | 1",
+    f"{SWITCH} | service | Prove these engines with each of their peers | 1",
     f"{SWITCH} | service | Record the deployed plan and remove obsolete files | 1",
 ]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ..lifecycle.joining import engines_to_prove
 from .script import Step
 
 Answers = t.Mapping[str, t.Mapping[str, t.Any]]
@@ -21,6 +20,25 @@ More = dict[str, t.Any] | None
 def lacking(_step: Step, host: str, answers: Answers) -> More:
     """Hosts with a router that lacks engines."""
     return {} if (answers.get(host) or {}).get("added") else None
+
+
+def engines_to_prove(
+    engines: t.Iterable[t.Mapping[str, t.Any]], answers: t.Iterable[t.Mapping[str, t.Any]]
+) -> dict[str, list[str]]:
+    """``{joining, peers}``: names of engines that a router lacks, and of all that a router will have.
+
+    ``engines`` with name and url; ``answers``: the result of router_members in check mode of each host with a router.
+    """
+    added, after = set(), set()
+    for answer in answers:
+        added.update(answer.get("added") or ())
+        for urls in (answer.get("after") or {}).values():
+            after.update(urls)
+    named = [(engine["name"], engine["url"]) for engine in engines]
+    return {
+        "joining": [name for name, url in named if url in added],
+        "peers": [name for name, url in named if url in after],
+    }
 
 
 def proving(step: Step, _host: str, answers: Answers) -> More:

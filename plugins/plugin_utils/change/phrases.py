@@ -49,22 +49,19 @@ class Writer:
     def restart(self, names: t.Collection[str], state: str = "restarted") -> None:
         """Restart services at once, and wait until they answer. ``state``: ``started`` for those that run with other settings."""
         listed, most = self._listed(names), self._most(names)
-        self._state(
-            f"Restart {listed} and wait until ready, at most {most} s" if most else f"Restart {listed}", names, state
-        )
+        self._state(_timed(f"Restart {listed} and wait until ready, at most {most} s", most), names, state)
 
     def start(self, names: t.Collection[str], due: t.Collection[str]) -> None:
         """Start services of one stage that do not run, and restart those with other settings. ``due``: those of them that are known to need it."""
         listed, most = self._listed(due or names), self._most(names)
-        what = f"Start or restart {listed}" if due else f"Start {listed} if needed"
-        self._state(f"{what} and wait until ready, at most {most} s" if most else what, names, "started")
+        needed = f"Start {listed} if needed and wait until ready, at most {most} s"
+        title = f"Start or restart {listed} and wait until ready, at most {most} s" if due else needed
+        self._state(_timed(title, most), names, "started")
 
     def start_anew(self, names: t.Collection[str]) -> None:
         """Start services of one stage that were stopped."""
         listed, most = self._listed(names), self._most(names)
-        self._state(
-            f"Start {listed} and wait until ready, at most {most} s" if most else f"Start {listed}", names, "started"
-        )
+        self._state(_timed(f"Start {listed} and wait until ready, at most {most} s", most), names, "started")
 
     def stop(self, names: t.Collection[str]) -> None:
         """Stop services at once."""
@@ -124,7 +121,16 @@ class Writer:
         """Take engines out of the routers, and wait until they have finished. ``upstream``: URLs of the prefill engines that stay."""
         listed = some([engine["name"] for engine in engines])
         self._change(f"Take {listed} out of the routers", engines, "absent")
+        self.finish(engines, upstream)
+
+    def keep(self, title: str, routers: t.Collection[str], engines: Engines) -> None:
+        """Give routers these engines, and take all others out of them."""
+        self._change(title, engines, "present", routers=routers, purge=True)
+
+    def finish(self, engines: Engines, upstream: t.Sequence[str]) -> None:
+        """Wait until engines have finished. ``upstream``: URLs of the prefill engines that serve."""
         arguments = {"engines": [*engines], "upstream": [*upstream], "timeout": self.drain_timeout}
+        listed = some([engine["name"] for engine in engines])
         title = f"Wait for the last requests of {listed}, at most {self.drain_timeout} s"
         self._add(title, "drain", {router["host"]: arguments for router in self.routers})
 
@@ -155,6 +161,11 @@ class Writer:
     def drain_router(self, name: str) -> None:
         """Send no new requests to a router, and wait until it has none."""
         self._balance(self._draining(name), [name], "drain")
+
+    def drain_routers(self, names: t.Sequence[str]) -> None:
+        """Send no new requests to routers, whose share is 0 until they return, and wait until they have none."""
+        title = f"Send no new requests to {some(names)} and wait for their last ones, at most {self.drain_timeout} s"
+        self._balance(title, names, "drain", weight=0)
 
     def return_routers(self, names: t.Sequence[str] = (), **fill: t.Any) -> None:
         """Send requests to routers; without names to all, also to those that a run has drained that was interrupted."""
@@ -246,18 +257,26 @@ class Writer:
                 found[host] = {**known, "members": [*engines], "state": state}
         return found
 
-    def _balance(self, title: str, names: t.Sequence[str], state: str, **fill: t.Any) -> None:
+    def _balance(
+        self, title: str, names: t.Sequence[str], state: str, weight: int | None = None, **fill: t.Any
+    ) -> None:
+        share = 100 if state == "ready" else weight
         at = {}
         for balancer in self.balancers:
             if balancer["service"] in self.down and len(self.balancers) > 1:
                 continue  # another one serves
             known = {key: balancer[key] for key in ("socket", "state_file", "backend") if key in balancer}
             timeout = {"timeout": self.drain_timeout if state == "drain" else self.join_timeout}
-            weight = {"weight": 100} if state == "ready" else {}
+            more = timeout if share is None else {"weight": share, **timeout}
             servers = [*names] or [*balancer["servers"]]
-            at[balancer["host"]] = {**known, "servers": servers, "state": state, **weight, **timeout}
+            at[balancer["host"]] = {**known, "servers": servers, "state": state, **more}
         self._add(title, "balance", at, check=self.balances, **fill)
 
     def _add(self, title: str, verb: str, at: dict[str, dict[str, t.Any]], **more: t.Any) -> None:
         if at:
             self.steps.append(Step(title, verb, at, **more))
+
+
+def _timed(title: str, most: int) -> str:
+    """The title of a step that waits at most so many seconds; 0 if it does not wait."""
+    return title if most else title.partition(" and wait")[0]

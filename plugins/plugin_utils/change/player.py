@@ -26,8 +26,8 @@ FAILED = (
 )
 ALONE = "The other hosts went on, and what could start there runs. "
 ELSEWHERE = (
-    "{hosts} take part in this change, and are not in this play or failed in it. Nothing was changed. "
-    "Fix: run it on all hosts of the deployment at once, without serial."
+    "{hosts} take part in this change, and are not in this play or failed in it. {serving} "
+    "Fix: correct what failed, and run it on all hosts of the deployment at once, without serial."
 )
 
 
@@ -94,7 +94,7 @@ class Player:
                 given = {"number": number + 1, "count": count, "hosts": some(missing)}
                 step = self.store.step(number)
                 left = ALONE if step.alone else self._left(number + 1, count)
-                again = "" if step.alone else ", which returns them"
+                again = "" if step.alone or self.store.serving() else ", which returns them"
                 return FAILED.format(**given, title=step.title, left=left, again=again)
         return ""
 
@@ -102,7 +102,7 @@ class Player:
         more = (
             "" if number == count else f"Nothing after it was done; the next step is: {self.store.step(number).title}. "
         )
-        return f"{more}Engines that have left a router are out of it until then. "
+        return more + (self.store.serving() or "Engines that have left a router are out of it until then.") + " "
 
     def _reached(self, number: int) -> bool:
         """Whether the last step before that had something to do is done on all of its hosts; each earlier one was when it began."""
@@ -153,5 +153,6 @@ def refusal(script: Script, check: bool) -> str:
 
 def elsewhere(script: Script, hosts: t.Container[str]) -> str:
     """Why hosts that are not in the play are missed; empty if none is."""
-    missed = sorted({host for step in script.steps for host in step.at if host not in hosts}, key=natural)
-    return ELSEWHERE.format(hosts=some(missed)) if missed else ""
+    every = {*script.hosts, *(host for step in script.steps for host in step.at)}
+    missed = sorted((host for host in every if host not in hosts), key=natural)
+    return ELSEWHERE.format(hosts=some(missed), serving=script.serving or "Nothing was changed.") if missed else ""

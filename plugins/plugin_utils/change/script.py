@@ -38,12 +38,17 @@ class Step(t.NamedTuple):
 
 
 class Script(t.NamedTuple):
-    """``steps``, in order; ``notes``: what to print before; ``refusals``: why it is not played; ``recorded``: the text of the plan that it changes."""
+    """``steps``, in order; ``notes``: what to print before; ``refusals``: why it is not played; ``recorded``: the text of the plan that it changes.
+
+    ``hosts``: those that have to be in the play, also without a step; ``serving``: a sentence on what serves if a step fails.
+    """
 
     steps: list[Step]
     notes: list[str]
     refusals: list[str]
     recorded: str = ""
+    hosts: tuple[str, ...] = ()
+    serving: str = ""
 
 
 def lines(script: Script) -> list[str]:

@@ -29,19 +29,31 @@ class Store:
         self.folder = os.path.join(temporary, FOLDER)
 
     def keep_host(self, host: str, found: t.Mapping[str, t.Any]) -> None:
-        """Keep what is known of a host."""
-        self._write("hosts", part_name(host), found)
+        """Keep what is known of a host, for the next script."""
+        self._write("hosts", part_name(host), {**found, "script": self._number()})
 
     def host(self, name: str) -> dict[str, t.Any]:
         """What `keep_host` kept. Raises ``FileNotFoundError`` if the host was not observed."""
         found: dict[str, t.Any] = self._read("hosts", part_name(name))
         return found
 
+    def observed(self, names: t.Iterable[str]) -> dict[str, t.Any]:
+        """{host: ``found`` of `keep_host`} of the hosts that were observed since the last script was written: the others have failed since then."""
+        found, number = {}, self._number()
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                kept = self.host(name)
+                if kept["script"] == number:
+                    found[name] = kept["found"]
+        return found
+
     def keep_script(self, script: Script) -> None:
         """Write all steps, in the place of those of an earlier change of this run."""
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(os.path.join(self.folder, "steps"))
-        self._write("", "count.json", len(script.steps))
+        self._write(
+            "", "script.json", {"count": len(script.steps), "serving": script.serving, "number": self._number() + 1}
+        )
         for number, step in enumerate(script.steps):
             self._write(f"steps/{number}", "step.json", {**step._asdict(), "at": dict.fromkeys(step.at)})
             for host, arguments in step.at.items():
@@ -49,7 +61,11 @@ class Store:
 
     def count(self) -> int:
         """The number of steps."""
-        return int(self._read("", "count.json"))
+        return int(self._read("", "script.json")["count"])
+
+    def serving(self) -> str:
+        """What serves if a step fails, as the script says it."""
+        return str(self._read("", "script.json")["serving"])
 
     def step(self, number: int) -> Step:
         """A step without arguments: ``at`` has its hosts only."""
@@ -74,6 +90,12 @@ class Store:
     def failed(self, number: int, host: str) -> bool:
         """Whether the step has failed on the host."""
         return os.path.exists(os.path.join(self.folder, f"steps/{number}", part_name(host) + ".failed"))
+
+    def _number(self) -> int:
+        """How many scripts were written in this run."""
+        with contextlib.suppress(FileNotFoundError):
+            return int(self._read("", "script.json")["number"])
+        return 0
 
     def _write(self, folder: str, name: str, value: t.Any) -> None:
         path = self.folder

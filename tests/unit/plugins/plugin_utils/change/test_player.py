@@ -77,6 +77,27 @@ def test_nothing_follows_a_step_that_failed_on_one_host(tmp_path, lost):
     assert "the next step is: Drain on n3." in text and "run the playbook again" in text
 
 
+def test_each_script_asks_for_hosts_that_were_observed_since_the_last_one(tmp_path):
+    """A host that failed in between stays in the play until its rescue has ended."""
+    store = Store(str(tmp_path))
+    store.keep_host("n1", {"context": {}, "found": {"down": ["a"]}})
+    store.keep_host("n2", {"context": {}, "found": {"down": []}})
+    assert store.observed(["n1", "n2", "n3"]) == {"n1": {"down": ["a"]}, "n2": {"down": []}}
+    store.keep_script(Script([], [], []))
+    assert store.observed(["n1", "n2"]) == {}
+    store.keep_host("n1", {"context": {}, "found": {"down": ["b"]}})
+    assert store.observed(["n1", "n2"]) == {"n1": {"down": ["b"]}}
+
+
+def test_the_failure_of_a_half_says_what_serves(tmp_path):
+    stage = Stage(tmp_path, [drain("n1"), drain("n2")])
+    stage.store.keep_script(Script(stage.steps, [], [], serving="The other half serves."))
+    stage.answers["n1", "service_drain"] = {"failed": True, "msg": "no"}
+    stage.play(0, "n1")
+    text = stage.player.failure()
+    assert text.endswith("The other half serves. Fix: correct the reason and run the playbook again.")
+
+
 @pytest.mark.parametrize("lost", [False, True])
 def test_a_host_that_fails_alone_has_no_further_step_and_the_others_go_on(tmp_path, lost):
     stage = Stage(tmp_path, [drain("n1", "n2", alone=True), drain("n2", alone=True), drain("n1", "n3", alone=True)])
