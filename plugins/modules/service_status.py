@@ -162,7 +162,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.bench import running
 from ..module_utils.drill import left
-from ..module_utils.files import deployment_lock, journal, tree
+from ..module_utils.files import deployment_lock, edited, journal, tree
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.status.plan import PLAN, deployed, question
@@ -286,7 +286,8 @@ def main():
     except RuntimeProblem as error:
         module.fail_json(msg=visible(str(error)), findings=[visible(str(error))], **nothing)
     rows, findings = Host(runtime, found, params["planned"]).look(params["timeout"], params["lines"])
-    findings[:0] = [*unfinished(params["directory"]), *drilled(params["directory"]), *measured(params["directory"])]
+    known_here = (unfinished, drilled, measured, edited.findings)
+    findings[:0] = [text for look in known_here for text in look(params["directory"])]
     if problem:
         findings.insert(0, no_plan(problem, unreadable))
     digest = plan["digest"] if plan else ""
