@@ -163,7 +163,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.bench import running
 from ..module_utils.drill import left
 from ..module_utils.files import deployment_lock, edited, journal, tree
-from ..module_utils.runtime.base import RuntimeProblem
+from ..module_utils.runtime.base import RuntimeProblem, brief
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.status.plan import PLAN, deployed, question
 from ..module_utils.status.services import Host
@@ -177,6 +177,9 @@ ARGUMENTS = {
     "lines": {"type": "int", "default": 5},
 }
 
+RUNTIME = (
+    6  # seconds for all questions to the runtime: a hanging Docker is one finding, and no host that does not answer
+)
 
 DAMAGED = (
     "{} {}, so it is not known whether a change has ended, or an upgrade was interrupted half-way. Fix: if no run changes the deployment, run "
@@ -258,6 +261,11 @@ def drilled(directory):
     return [text] if text else []
 
 
+def noted(directory):
+    """What is known in the deployment's folder, for the host's findings."""
+    return [text for look in (unfinished, drilled, measured, edited.findings) for text in look(directory)]
+
+
 def no_plan(problem, unreadable):
     """The finding of a host whose plan is not known: none was deployed, or it cannot be read."""
     if not unreadable and "Fix: " in problem:
@@ -282,14 +290,13 @@ def main():
         module.exit_json(changed=False, findings=[no_plan(problem, unreadable)], **nothing)
     known = found or params["planned"]
     try:
-        runtime = runtime_of(known["runtime"], known["runtime_settings"])
+        runtime = runtime_of(known["runtime"], known["runtime_settings"], brief(RUNTIME))
     except RuntimeProblem as error:
         module.fail_json(msg=visible(str(error)), findings=[visible(str(error))], **nothing)
-    rows, findings = Host(runtime, found, params["planned"]).look(params["timeout"], params["lines"])
-    known_here = (unfinished, drilled, measured, edited.findings)
-    findings[:0] = [text for look in known_here for text in look(params["directory"])]
-    if problem:
-        findings.insert(0, no_plan(problem, unreadable))
+    host = Host(runtime, found, params["planned"], unreadable=unreadable)
+    rows, findings = host.look(params["timeout"], params["lines"])
+    first = [no_plan(problem, unreadable)] if problem else []
+    findings = [*first, *noted(params["directory"]), *findings]
     digest = plan["digest"] if plan else ""
     told = {**nothing, "plan_digest": digest, "exposure": known.get("exposure"), "services": rows}
     told["unverified"] = untried(params["directory"], plan) if plan else {}

@@ -10,6 +10,8 @@ import pathlib
 
 import pytest
 import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.status.services import LEAST, MORE
+from ansible_collections.ascend.inference.plugins.modules import service_status
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMITED = {  # the tasks that ask hosts in these files, before anything else does, or after a failure
@@ -42,6 +44,20 @@ def test_what_asks_a_host_first_ends(name):
         task for task in tasks(yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))) if set(task) & set(ASKING)
     ]
     assert len(found) == LIMITED[name] and all(task.get("timeout") for task in found)
+
+
+def test_status_waits_for_no_host():
+    """A host that hangs is left out after the first question; the module of the others ends before its own limit."""
+    plays = yaml.safe_load((ROOT / "playbooks/status.yml").read_text(encoding="utf-8"))
+    limits = {
+        name: value for play in plays for name, value in play.get("vars", {}).items() if name.endswith("_timeout")
+    }
+    assert limits == {"__inference_places_timeout": 6, "__inference_status_timeout": 20}
+    for name in limits:
+        used = [path for path in ROOT.glob("playbooks/shared/*.yml") if f'timeout: "{{{{ {name} |' in path.read_text()]
+        assert len(used) == 1, name
+    longest = max(service_status.RUNTIME, service_status.ARGUMENTS["timeout"]["default"] + MORE + 2 * LEAST)
+    assert longest <= 7 < limits["__inference_status_timeout"] / 2
 
 
 def test_what_a_host_answers_becomes_no_variable():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from ..tools import foreign_file
 from ..tools.runner import ToolMissing, execute
@@ -29,8 +30,21 @@ def command(argv, timeout=60, most=None):
     except ToolMissing as error:
         raise RuntimeProblem(str(error)) from error
     if done.timed_out:
-        raise RuntimeProblem("{} exceeded its timeout of {} s".format(" ".join(argv), timeout))
+        raise RuntimeProblem("{} exceeded its timeout of {:g} s".format(" ".join(argv), round(timeout, 1)))
     return done.rc, done.stdout
+
+
+def brief(seconds, run=command, clock=time.monotonic):
+    """``command`` for a caller that has to answer soon: what is started later than ``seconds`` from now fails, and all of it ends by then."""
+    end = clock() + seconds
+
+    def run_until(argv, timeout=60, most=None):
+        left = end - clock()
+        if left <= 0:
+            raise RuntimeProblem("{} was not run, because earlier commands took {} s".format(" ".join(argv), seconds))
+        return run(argv, min(timeout, left), most)
+
+    return run_until
 
 
 MOST_OF_LOG = 8 * 1024 * 1024  # bytes of the end of a log

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .base import RuntimeProblem
+from .base import RuntimeProblem, command
 from .docker import Docker
 from .supervisor import Supervisor
 from .systemd import Systemd
@@ -18,11 +18,11 @@ RUNTIMES = {
 LOGS = {runtime.log_kind: runtime for runtime in RUNTIMES.values()}  # runtime by kind of log
 
 
-def runtime_of(name, settings):
-    """The runtime of a plan. Raises RuntimeProblem for an unknown one."""
+def runtime_of(name, settings, run=command):
+    """The runtime of a plan, which runs its commands by ``run``. Raises RuntimeProblem for an unknown one."""
     if name not in RUNTIMES:
         raise RuntimeProblem(
             "unknown runtime {!r}; known: {}. The plan was created by another version of the collection, "
             "or the runtime is missing in module_utils/runtime/registry.py".format(name, ", ".join(sorted(RUNTIMES)))
         )
-    return RUNTIMES[name](settings)
+    return RUNTIMES[name](settings, run)

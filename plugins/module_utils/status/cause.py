@@ -12,6 +12,7 @@ from ..diagnosis.first_error import ID as UNKNOWN
 from ..diagnosis.first_error import repeats
 
 ENDS = 3  # unexpected ends from which on it is a loop
+RECENT = 600  # seconds since its last start in which a service that runs may end again for the same reason
 YOUNG = 60  # seconds that a process without a health URL may be alive when it is looked at
 # The line of an exception, or of a program that names its level; the last one is what ended the process.
 CAUSE = re.compile(
@@ -27,6 +28,19 @@ def in_loop(state, answers, now):
         return False
     young = state["since"] is not None and now - state["since"] < YOUNG
     return state["state"] != "running" or answers is False or (answers is None and young)
+
+
+def restarted(state, answers, now):
+    """What the number of its ends says of a service; one that ended often, and a short time ago, is in a loop although it runs now."""
+    times = "once" if state["restarts"] == 1 else "{} times".format(state["restarts"])
+    text = f"restarted {times} after an unexpected exit"
+    age = None if state["since"] is None else now - state["since"]
+    if state["restarts"] < ENDS or age is None or age >= RECENT or in_loop(state, answers, now):
+        return text + "; see its log"
+    return (
+        f"{text}, the last time {max(0, age):.0f} s ago: that is a crash loop, although it runs now. Fix: read in its log how its last life ended, and "
+        "remove the cause; a playbook that restarts it begins the count anew"
+    )
 
 
 def cause(lines):

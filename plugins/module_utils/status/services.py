@@ -23,7 +23,7 @@ from ..tools.versions import told
 from ..verify.leader import serves
 from ..verify.metrics import SOURCES, read_metrics
 from . import routers, virtual_address
-from .cause import down, finding, in_loop
+from .cause import down, finding, in_loop, restarted
 from .installed import installed
 from .plan import running_digest
 
@@ -31,12 +31,18 @@ HANGS = (
     "does not answer {}: {}, {:.0f} s after its start. An engine that still starts refuses connections, so it hangs or is overloaded, and requests that it "
     "gets wait. Fix: run status again; if this stays, run ascend.inference.restart for it"
 )
+UNRECORDED = (
+    "answers at {}, so it is probably this deployment's own, but with which settings it runs is unknown: the host has no plan that can be read. Fix: "
+    "do not end it; run ascend.inference.site, which records the plan again"
+)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 MIB = 2**20
 DATABASE = {"bytes": "etcd_mvcc_db_total_size_in_bytes", "quota": "etcd_server_quota_backend_bytes"}
 FULL = 0.8  # of etcd's quota
 LINKS_LATE = 120  # seconds; the watch of links looks every 5 s, and asks for at most 10 s
 LATE, ROUND = 3, 8  # a round has up to eight answers that end by their timeout
+MORE, LEAST = 1.0, 0.3  # seconds for the other pages of a service in addition to its health page, and at least for each
+MOST_AT_ONCE = 64  # services that are asked at the same time
 FEW = 0.5  # a verification also sends requests to decode directly, so only a low share is a finding
 MOST_VERSION = 64  # characters; longer versions are not released
 SOURCE = "vllm:prompt_tokens_by_source_total"
@@ -44,7 +50,11 @@ NOTHING = state_record("absent")
 
 
 def query(service, timeout=5.0, get=ask):
-    """Query a service: ``{answers, problem, late, version, samples, body}``; values are empty if it does not provide them."""
+    """Query a service: ``{answers, problem, late, version, samples, body}``; values are empty if it does not provide them.
+
+    ``timeout``: seconds of the health page; with its other pages the service has MORE seconds, so that a slow one does not hold the table up.
+    """
+    end = time.monotonic() + timeout + MORE
     found = {"answers": None, "problem": "", "late": False, "version": "", "samples": {}, "body": ""}
     if not service["url"]:
         return found
@@ -56,10 +66,11 @@ def query(service, timeout=5.0, get=ask):
         found["problem"] = one_line(reply.detail or reply.error or f"HTTP {reply.status}")
         return found
     if service["base"]:
-        metrics = get(Target(service["base"]), "/metrics", None, timeout)
+        metrics = get(Target(service["base"]), "/metrics", None, min(timeout, end - time.monotonic()))
         found["samples"] = read_metrics(metrics.body) if metrics.status == 200 and not metrics.error else {}
     if service["version"]:
-        version = _json(get(Target(service["base"]), "/version", None, timeout).body).get("version", "")
+        left = max(LEAST, min(timeout, end - time.monotonic()))
+        version = _json(get(Target(service["base"]), "/version", None, left).body).get("version", "")
         found["version"] = one_line(str(version))[:MOST_VERSION]
     return found
 
@@ -136,8 +147,7 @@ def _process(service, state, response, now):
     if state["state"] == "running" and state["detail"]:
         yield state["detail"]
     if state["restarts"]:
-        times = "once" if state["restarts"] == 1 else "{} times".format(state["restarts"])
-        yield f"restarted {times} after an unexpected exit; see its log"
+        yield restarted(state, response["answers"], now)
 
 
 def _links(service, state, now):
@@ -274,20 +284,24 @@ def _behind(service, response):
 
 
 class Host:
-    """All services of one host. ``deployed`` and ``planned`` are status plans (see plan.py) or None."""
+    """All services of one host. ``deployed`` and ``planned`` are status plans (see plan.py) or None; ``unreadable``: a plan is deployed, but damaged."""
 
-    def __init__(self, runtime, deployed, planned, get=ask, clock=time.time):
+    def __init__(self, runtime, deployed, planned, get=ask, clock=time.time, unreadable=False):
         self.runtime, self.deployed, self.planned, self.get, self.clock = runtime, deployed, planned, get, clock
+        self.unreadable = unreadable
 
     def look(self, timeout=5.0, lines=5):
         """Rows, and the host's findings: ``([row], [text])``."""
         services = self._services()
+        with ThreadPoolExecutor(max_workers=MOST_AT_ONCE) as pool:
+            asked = pool.submit(
+                self.runtime.states, services
+            )  # a runtime that hangs takes the time of the services that do
+            answers = list(pool.map(lambda service: query(service, timeout, self.get), services))
         try:
-            states, problems = self.runtime.states(services), []
+            states, problems = asked.result(), []
         except RuntimeProblem as error:
             states, problems = None, [str(error)] if self.deployed else []
-        with ThreadPoolExecutor(max_workers=16) as pool:
-            answers = list(pool.map(lambda service: query(service, timeout, self.get), services))
         rows = [self._row(item, answer, states, lines) for item, answer in zip(services, answers)]
         units = {service["unit"] for service in services}
         extra = sorted(name for name in states or {} if name not in units)
@@ -360,7 +374,9 @@ class Host:
         if digests[1]:
             return findings_of(service, state, answer, row, digests, self.clock())
         found = [] if not self.deployed else ["is in the inventory but not deployed. Fix: run ascend.inference.deploy"]
-        if answer["answers"]:
+        if answer["answers"] and (self.unreadable or state["state"] == "running"):
+            found.append(UNRECORDED.format(service["url"]))
+        elif answer["answers"]:
             found.append(
                 "is not deployed, but {} answers: a foreign process or another deployment".format(service["url"])
             )
@@ -369,6 +385,6 @@ class Host:
     def _log(self, service, lines):
         try:
             found = COLOUR.sub("", self.runtime.log(service, lines))
-        except OSError as error:
+        except (OSError, RuntimeProblem) as error:
             found = f"({error})"
         return [one_line(line) for line in found.splitlines()]

@@ -41,6 +41,25 @@ def test_what_is_a_loop(found, answers, expected):
 
 
 @pytest.mark.parametrize(
+    ("times", "since", "answers", "loop"),
+    [
+        (3, NOW - 40, True, True),
+        (3, NOW - 40, None, False),  # then it is one that in_loop names
+        (2, NOW - 40, True, False),
+        (6, NOW - cause.RECENT + 1, True, True),
+        (6, NOW - cause.RECENT, True, False),
+        (6, None, True, False),
+    ],
+)
+def test_a_service_that_runs_again_may_be_in_a_loop(times, since, answers, loop):
+    text = cause.restarted(state("running", True, restarts=times, since=since), answers, NOW)
+    assert text.startswith(f"restarted {times} times after an unexpected exit"), "as status_table knows it"
+    assert ("that is a crash loop, although it runs now. Fix: " in text) is loop and (
+        "; see its log" in text
+    ) is not loop
+
+
+@pytest.mark.parametrize(
     ("lines", "expected"),
     [
         (LOG.splitlines(), "ValueError: The model's max seq len (4096) is larger than the KV cache"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.balancer import admin
@@ -308,6 +309,57 @@ def test_without_a_deployment_only_strangers_are_worth_a_word():
     assert not complaints and all(row["findings"] == [] for row in rows.values())
     rows, _findings = look(ours={}, planned=status_plan(plan(), "n1"), states={})
     assert "a foreign process" in rows["router"]["findings"][0]
+
+
+@pytest.mark.parametrize(("states", "unreadable"), [({}, True), (ALL, False), (ALL, True)])
+def test_services_of_a_host_whose_plan_is_damaged_are_no_strangers(states, unreadable):
+    host = Host(Runtime(states), None, status_plan(plan(), "n1"), web(), clock=lambda: NOW, unreadable=unreadable)
+    (text,) = next(row for row in host.look()[0] if row["service"] == "router")["findings"]
+    assert "probably this deployment's own" in text and "foreign" not in text
+
+
+def test_a_runtime_that_hangs_on_a_log_hides_no_row():
+    class Slow(Runtime):
+        def log(self, made, lines):
+            raise base.RuntimeProblem("docker logs x exceeded its timeout of 6 s")
+
+    asked = status_plan(plan(), "n1")
+    rows, _findings = Host(Slow({**ALL, "x-decode-0": state("exited")}), asked, asked, web(), clock=lambda: NOW).look()
+    assert rows[0]["log"] == ["(docker logs x exceeded its timeout of 6 s)"]
+
+
+def test_all_questions_to_a_host_take_little_time():
+    """The runtime and forty services that answer nothing but after their whole time, at once."""
+
+    class Slow(Runtime):
+        def states(self, services):
+            time.sleep(0.4)
+            return {}
+
+    def slow(target, path, payload, timeout):
+        time.sleep(timeout)
+        found = web()(target, path, payload, timeout)
+        return found if path else Reply(200, "", 0.0, "")
+
+    many = plan(services=[service(f"decode-{number}", "decode", 7000 + number) for number in range(40)])
+    asked, began = status_plan(many, "n1"), time.monotonic()
+    rows, _findings = Host(Slow(), asked, asked, slow, clock=lambda: NOW).look(timeout=0.4)
+    assert len(rows) == 40 and time.monotonic() - began < 0.4 + services.MORE + 3 * services.LEAST
+
+
+def test_commands_of_a_brief_runtime_end_together():
+    now, asked = [0.0], []
+
+    def run(argv, timeout, most):
+        asked.append(timeout)
+        now[0] += 4
+        return 0, ""
+
+    brief = base.brief(6, run, lambda: now[0])
+    assert brief(["systemctl", "show"]) == (0, "") and brief(["journalctl"], 1) == (0, "")
+    with pytest.raises(base.RuntimeProblem, match=r"^docker logs was not run, because earlier commands took 6 s$"):
+        brief(["docker", "logs"])
+    assert asked == [6.0, 1]
 
 
 def test_the_process_says_what_it_runs_with(tmp_path):
