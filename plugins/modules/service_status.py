@@ -89,7 +89,8 @@ services:
     kv:
       description: >-
         Prompt tokens by source of their KV cache; for a master of the store its clients, keys and, of several ones, its role; for etcd the
-        bytes of its database and their limit; for the balancer its routers; for the probe its paths and how many of them are good, failed and unknown.
+        bytes of its database and their limit; for the balancer its routers; for the probe its paths and how many of them are good, failed and
+        unknown, whether V(clients) get answers, and the engines that are V(blamed), over which nothing works.
       type: dict
     digests:
       description: Digests of its running, deployed and planned configuration.

@@ -10,6 +10,7 @@ from typing import Any, Mapping
 from ..tools.foreign_json import number
 
 NUMBERS = ("age", "interval", "timeout", "paused", "more")
+LATE, ROUND = 3, 8  # rounds without a result; a round has up to eight answers that end by their timeout
 COUNTS = ("good", "failed", "unknown")
 
 
@@ -36,3 +37,17 @@ def counts_of(page: Mapping[str, Any]) -> dict[str, int] | None:
     if not all(isinstance(value, int) and number(value) is not None and value >= 0 for value in found.values()):
         return None
     return found
+
+
+def blamed_of(page: Mapping[str, Any]) -> dict[str, int]:
+    """{engine: rounds in a row} of engines over which nothing works; {} if the page says nothing about them, as one of an older version."""
+    found = page.get("blamed")
+    if not isinstance(found, dict):
+        return {}
+    return {name: rounds for name, rounds in found.items() if isinstance(rounds, int) and number(rounds) is not None}
+
+
+def is_late(numbers: Mapping[str, Any]) -> bool:
+    """Whether a result is so old that it says nothing about now, or there is none yet. ``numbers``: of ``numbers_of``."""
+    age = numbers["age"]
+    return age is None or age > LATE * (numbers["interval"] or 0) + ROUND * (numbers["timeout"] or 0)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..tools.how_many import how_many
 from ..tools.text import one_line
 from .progress import SILENT, UNKNOWN
+from .results import CLIENTS
 from .rounds import Rounds
 
 MOST_FINDINGS, LONGEST = 8, 380  # `status` reads 4000 characters of a page
@@ -58,8 +60,12 @@ def _escaped(text: str) -> str:
 
 
 def findings_of(rounds: Rounds) -> list[str]:
-    """Failing paths, then engines without progress, as texts."""
-    found = []
+    """Engines over which nothing works, failing paths, then engines without progress, as texts."""
+    found = [
+        f"{name} fails each request that is tried over it, {how_many(number, 'round')} in a row, while its peers work with other engines. Fix: run "
+        f"ascend.inference.restart with inference_services: [{name}]"
+        for name, number in rounds.blamed.items()
+    ]
     for path in rounds.results.paths():
         where = "clients" if path.name == "clients" else f"path {path.name}"
         found += [f"{where}: {problem}" for problem in path.problems]
@@ -75,12 +81,14 @@ def findings_of(rounds: Rounds) -> list[str]:
 
 
 def page_of(rounds: Rounds, trouble: str = "") -> dict[str, Any]:
-    """What `status` reads: {rounds, finished, paused_until, interval, timeout, paths: {good, failed, unknown}, findings, more, stuck}.
+    """What `status` reads: {rounds, finished, paused_until, interval, timeout, paths: {good, failed, unknown}, clients, findings, more, stuck, blamed}.
 
     finished: end of the last round in seconds since 1970, None before the first. paused_until: the same of a pause, or 0.
     more: number of findings that are left out, because `status` reads 4000 characters. stuck: names of engines.
+    clients: whether the last request of a client was answered, None before it. blamed: {engine: rounds in a row} of engines over which nothing works.
     """
-    paths = [path.success for path in rounds.results.paths()]
+    known = rounds.results.paths()
+    paths = [path.success for path in known]
     texts = ([trouble] if trouble else []) + findings_of(rounds)
     return {
         "rounds": rounds.count,
@@ -89,9 +97,11 @@ def page_of(rounds: Rounds, trouble: str = "") -> dict[str, Any]:
         "interval": rounds.settings.interval,
         "timeout": rounds.settings.timeout,
         "paths": {"good": paths.count(True), "failed": paths.count(False), "unknown": paths.count(None)},
+        "clients": next((path.success for path in known if path.name == CLIENTS), None),
         "findings": [one_line(text)[:LONGEST] for text in texts[:MOST_FINDINGS]],
         "more": max(0, len(texts) - MOST_FINDINGS),
         "stuck": list(rounds.stuck())[:MOST_FINDINGS],
+        "blamed": dict(list(rounds.blamed.items())[:MOST_FINDINGS]),
     }
 
 

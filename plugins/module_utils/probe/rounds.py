@@ -19,7 +19,8 @@ from ..verify.pairs import Member, addressable, all_pairs, repeated_pair
 from ..verify.plan import VerifyPlan
 from ..verify.probe import READERS, Keys, Limits, Probe
 from ..verify.ready import needed_tokens
-from .progress import SILENT, STALLED, Progress
+from .blame import MOST, blamed, covering, crossing
+from .progress import DOWN, SILENT, STALLED, Progress
 from .results import CLIENTS, Outcome, Results
 
 TRIES = 3  # of a request whose KV seems to be computed by decode: counters are read while clients use the engines
@@ -59,6 +60,7 @@ class Rounds:
         self.plan, self.keys, self.settings, self.clock, self.ticks = plan, keys, settings, clock, ticks
         self.pairs: list[tuple[Member, Member]] = all_pairs(plan) if plan.disaggregated and addressable(plan) else []
         self.results, self.progress = Results(), Progress()
+        self.blamed: dict[str, int] = {}  # engine: rounds in a row in which nothing worked over it
         self.words, self.turn, self.count = 0, 0, 0
         self.finished: float | None = None  # end of the last round, by the clock
         self.ended = 0.0  # the same in ticks
@@ -69,10 +71,15 @@ class Rounds:
 
     def round(self) -> None:
         """Progress first: the requests of the probe are requests, too."""
+        began = self.ticks()
         self._look()
-        self._clients()
-        for prefill, decode in self._chosen():
-            self._pair(prefill, decode)
+        good = self._clients()
+        tried = {pair: self._pair(*pair) for pair in self._chosen()}
+        if self.pairs and not (good and all(tried.values())):
+            self._search(tried, began + self.settings.interval)
+        away = {name for name, state in self.progress.states.items() if state.state in (DOWN, SILENT)}
+        found = blamed(self.results.paths(), away)
+        self.blamed = {name: self.blamed.get(name, 0) + 1 for name in found}
         self.count += 1
         self.finished, self.ended = self.clock(), self.ticks()
 
@@ -106,7 +113,8 @@ class Rounds:
             self.words = probe.words = probe.words_for(needed_tokens(self.plan))
         return probe
 
-    def _clients(self) -> None:
+    def _clients(self) -> bool:
+        """Try the clients' entry; whether it works."""
         probe, problem = self._measured(), ""
         if probe.entry.url.startswith("https://") and probe.entry.validate_certs:
             broken = check_certificate(probe)
@@ -114,6 +122,7 @@ class Rounds:
                 problem = probe.hide(broken[0].finding("entry").text())
         outcome = Outcome(self.clock(), problem) if problem else self._entry(probe)
         self.results.add(CLIENTS, CLIENTS, outcome)
+        return not outcome.problem
 
     def _entry(self, probe: Probe) -> Outcome:
         for number in range(TRIES):
@@ -146,13 +155,34 @@ class Rounds:
         returned = [pair for pair in after if again & {member.engine.name for member in pair}]
         return list(dict.fromkeys(after[:1] + failing[:1] + returned[:1]))
 
-    def _pair(self, prefill: Member, decode: Member) -> None:
+    def _search(self, tried: dict[tuple[Member, Member], bool], end: float) -> None:
+        """Something fails: try each engine once, then both engines of a failing pair with others, until it is known which one it is.
+
+        end: no pair begins later (ticks). The order changes with each round, so that of many engines each gets its turn.
+        """
+        pairs = self.pairs[self.turn :] + self.pairs[: self.turn]
+        names = [(prefill.engine.name, decode.engine.name) for prefill, decode in pairs]
+        left = MOST
+        for choose in (
+            lambda seen: covering(names, {name for pair in seen for name in pair}),
+            lambda seen: crossing(seen, names),
+        ):
+            seen = {(prefill.engine.name, decode.engine.name): good for (prefill, decode), good in tried.items()}
+            for number in choose(seen)[:left]:
+                if self.ticks() >= end:
+                    return
+                tried[pairs[number]] = self._pair(*pairs[number])
+                left -= 1
+
+    def _pair(self, prefill: Member, decode: Member) -> bool:
+        """Try a pair; whether it works."""
         probe = self._measured()
         more = {"stream": True, "stream_options": {"include_usage": True}}
         problem, row = repeated_pair(probe, prefill, decode, TRIES, **more)
         text = problem.finding(f"{prefill.name} -> {decode.name}").text() if problem else ""
         outcome = Outcome(self.clock(), probe.hide(text), row.get("ttft_seconds"), row.get("external_kv_transfer"))
         self.results.add(*_names(prefill, decode), outcome)
+        return not problem
 
 
 def _names(prefill: Member, decode: Member) -> tuple[str, str]:

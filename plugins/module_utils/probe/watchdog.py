@@ -12,13 +12,13 @@ from typing import Any, Mapping, NamedTuple, Sequence
 from ..files.journal import WATCHDOG, Folder
 from ..tools import foreign_json
 from ..tools.foreign_json import number
-from .answer import numbers_of
+from .answer import blamed_of, is_late, numbers_of
 
 HOUR = 3600.0
 KEPT = 100  # actions in the record
 MOST_NAMED = 4  # services in a text
 SLEWED = 60.0  # seconds by which a clock may go back without being said
-LATE, ROUND = 3, 8  # as status judges the age of a result
+AGAIN = 2  # rounds in a row in which nothing works over an engine: one may be an accident
 # Within one line: whatever answers at the probe's port may send megabytes of beginnings.
 _SUCCESS = re.compile(
     r'^inference_probe_(success|path_timestamp_seconds)\{[^}\n]*path="([^"\n]*)"\} (\S+)$', re.MULTILINE
@@ -49,7 +49,10 @@ def decide(
     if unknown:
         return Decision([unknown])
     stuck = [str(name) for name in page["stuck"]]
+    fails = [name for name, rounds in blamed_of(page).items() if rounds >= AGAIN and name not in stuck]
     findings = [f"{name} makes no progress" for name in stuck]
+    findings += [f"{name} fails each request that the probe sends over it, while its peers work" for name in fails]
+    stuck += fails
     known = [name for name in stuck if name in engines]
     findings += [f"{name} is stuck and is in no plan. Fix: run deploy" for name in stuck if name not in engines]
     if not (known and restart):
@@ -96,8 +99,7 @@ def _unknown(page: Mapping[str, Any]) -> str:
         return "The page of the probe has another form, so it is unknown whether engines make progress. Fix: run deploy"
     if numbers["paused"]:
         return "The probe is paused, so it is unknown whether engines make progress. Fix: wait until bench or drill has ended"
-    age = numbers["age"]
-    if age is None or age > LATE * (numbers["interval"] or 0) + ROUND * (numbers["timeout"] or 0):
+    if is_late(numbers):
         return "The probe has no new result, so it is unknown whether engines make progress. Fix: run status"
     return ""
 

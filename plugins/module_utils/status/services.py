@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ..diagnosis.diagnose import LINES
 from ..links import record
-from ..probe.answer import counts_of, numbers_of
 from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
 from ..runtime.decisions import recorded
@@ -22,7 +21,7 @@ from ..tools.text import one_line
 from ..tools.versions import told
 from ..verify.leader import serves
 from ..verify.metrics import SOURCES, read_metrics
-from . import routers, virtual_address
+from . import probe, routers, virtual_address
 from .cause import down, finding, in_loop, restarted
 from .installed import installed
 from .plan import running_digest
@@ -40,7 +39,6 @@ MIB = 2**20
 DATABASE = {"bytes": "etcd_mvcc_db_total_size_in_bytes", "quota": "etcd_server_quota_backend_bytes"}
 FULL = 0.8  # of etcd's quota
 LINKS_LATE = 120  # seconds; the watch of links looks every 5 s, and asks for at most 10 s
-LATE, ROUND = 3, 8  # a round has up to eight answers that end by their timeout
 MORE, LEAST = 1.0, 0.3  # seconds for the other pages of a service in addition to its health page, and at least for each
 MOST_AT_ONCE = 64  # services that are asked at the same time
 FEW = 0.5  # a verification also sends requests to decode directly, so only a low share is a finding
@@ -230,45 +228,12 @@ def _counters(service, response, row):
     if service["kind"] == "router":
         yield from _behind(service, response)
     if service["kind"] == "probe":
-        yield from _probed(response)
+        yield from probe.findings(response["answers"], _json(response["body"]))
     if service["kind"] == "balancer":
         routers = _json(response["body"]).get("routers")
         for name, up in sorted(routers.items()) if isinstance(routers, dict) else ():
             if not up:
                 yield f"sends no requests to {one_line(str(name))}, which fails its health check"
-
-
-def _probed(response):
-    """Findings of the probe; a result that is missing or old says nothing about the service, which is a finding too."""
-    if not response["answers"]:
-        return
-    page = _json(response["body"])
-    found, numbers = page.get("findings"), numbers_of(page)
-    if not isinstance(found, list) or counts_of(page) is None or numbers is None:
-        yield "gives no page of results, so whether clients get answers is unknown. Fix: run ascend.inference.deploy"
-        return
-    age, interval = numbers["age"], numbers["interval"]
-    if numbers["paused"]:
-        yield (
-            "is paused for {:.0f} s, so whether clients get answers is unknown. Fix: wait until bench or drill has ended; if neither runs, "
-            "remove the file pause beside its probe.json"
-        ).format(numbers["paused"])
-    elif age is None:
-        yield "has no result yet, so whether clients get answers is unknown. Fix: run status again after the first round"
-    elif age > LATE * interval + ROUND * numbers["timeout"]:
-        yield (
-            f"has no result for {age:.0f} s, although it has a round every {interval:.0f} s: whether clients get answers is unknown. Fix: "
-            "read its log, then run ascend.inference.restart with inference_services: [probe]"
-        )
-    yield from (str(text) for text in found)
-    if numbers["more"]:
-        yield "has {:.0f} more findings; its page /metrics shows all paths".format(numbers["more"])
-
-
-def probes_of(service, response):
-    """``{paths, good, failed, unknown}``: how many paths the probe has, and their last results; {} of other services, and if one is missing."""
-    counts = counts_of(_json(response["body"])) if service["kind"] == "probe" and response["answers"] else None
-    return dict(counts, paths=sum(counts.values())) if counts else {}
 
 
 def _behind(service, response):
@@ -347,7 +312,7 @@ class Host:
             "kv": {
                 **transfers_of(service["kind"], answer["samples"]),
                 **role_of(service, answer),
-                **probes_of(service, answer),
+                **(probe.results_of(_json(answer["body"])) if service["kind"] == "probe" and answer["answers"] else {}),
                 **(routers.routers_of(service) if answer["answers"] else {}),
                 **virtual_address.state_of(service),
             },

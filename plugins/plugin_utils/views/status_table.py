@@ -48,6 +48,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
     drained = {name for service in services for name in out_of_service((service.get("kv") or {}).get("routers", {}))}
     services = [{**service, "drained": True} if service["service"] in drained else service for service in services]
+    services = _blamed(services)
     findings += _differing(hosts) + _leaders(services) + _addresses(services) + _keys(services)
     services = [
         {key: service[key] for key in service if key != "secrets"} for service in services
@@ -262,6 +263,21 @@ def _keys(services: t.Sequence[Report]) -> list[str]:
     ]
 
 
+def _blamed(services: t.Sequence[Report]) -> list[Report]:
+    """The services, with a finding in the row of each engine over which the probe's requests all fail: the row itself shows a healthy process."""
+    names = {name for service in services for name in (service.get("kv") or {}).get("blamed", ())}
+    text = (
+        "fails each request that the probe sends over it, while its peers work with other engines. As it is always idle, a router may prefer it. Fix: "
+        "run ascend.inference.restart with inference_services: [{}]"
+    )
+    return [
+        {**service, "findings": [text.format(service["service"]), *service["findings"]]}
+        if service["service"] in names
+        else service
+        for service in services
+    ]
+
+
 def _stamp(seconds: float | None) -> str | None:
     if seconds is None:
         return None
@@ -286,6 +302,8 @@ def running_text(report: t.Mapping[str, t.Any]) -> str:
     """How many services run, and whether that is all there is to say."""
     services = report["services"]
     running = sum(service["state"] == "running" and service["answers"] is not False for service in services)
+    if any((service.get("kv") or {}).get("clients") is False for service in services):
+        return f"clients get no answers, although {running} of {len(services)} services run"
     return f"{running} of {len(services)} services run" + (", no findings" if report["healthy"] else "")
 
 

@@ -23,6 +23,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.router.base impor
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import Instances
 from ansible_collections.ascend.inference.plugins.module_utils.router.workers import Workers
 from ansible_collections.ascend.inference.plugins.module_utils.runtime import base, decisions, wait
+from ansible_collections.ascend.inference.plugins.module_utils.status import probe as status_probe
 from ansible_collections.ascend.inference.plugins.module_utils.status import services
 from ansible_collections.ascend.inference.plugins.module_utils.support import gather
 from ansible_collections.ascend.inference.plugins.module_utils.support.redact import Redactor
@@ -183,8 +184,7 @@ def test_odd_numbers_of_the_probe_are_a_finding_and_hide_no_other_service(name, 
         "timeout": 30.0,
         name: value,
     }
-    response = {"answers": True, "body": json.dumps(page), "samples": {}}
-    (text,) = services._probed(response)
+    (text,) = status_probe.findings(True, watchdog.page_of(json.dumps(page)))
     assert "gives no page of results" in text
     found = watchdog.decide(watchdog.page_of(json.dumps(page)), {"decode-0": ["decode-0"]}, [], 2, True, 1000.0)
     assert found.engine == "" and "unknown" in found.findings[0]

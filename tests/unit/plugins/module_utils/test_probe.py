@@ -15,6 +15,7 @@ import urllib.request
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.probe import (
+    blame,
     pages,
     pause,
     program,
@@ -29,6 +30,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.probe.progress im
 )
 from ansible_collections.ascend.inference.plugins.module_utils.probe.results import (
     Outcome,
+    Path,
     Results,
 )
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
@@ -127,9 +129,80 @@ def test_each_fault_is_noticed_on_its_paths_only(tmp_path, name):
     with Cluster(tmp_path, faults=faults, **size) as cluster:
         found = probed(cluster, 2 if size.get("decode", 0) > 1 else 1, timeout=1.0)
     assert {path.name for path in found.results.paths() if path.success is False} == failing
-    assert text in pages.findings_of(found)[0]
+    assert text in next(item for item in pages.findings_of(found) if "fails each request" not in item)
     assert {path for path in failing if values(found)[f"success {path}"] == 0} == failing
     assert all(len(item) > 40 and "Fix: " in item for item in pages.findings_of(found))
+
+
+@pytest.mark.parametrize("engine", ["decode-1", "prefill-1"])
+@pytest.mark.parametrize("fault", ["fails_completions", "hang"])
+def test_an_engine_that_fails_everything_is_named_within_two_rounds(tmp_path, engine, fault):
+    """It is healthy and idle all the time; the rounds begin with pairs without it."""
+    with Cluster(tmp_path, prefill=3, decode=3, faults={engine: [fault]}) as cluster:
+        found = probed(cluster, 2, timeout=1.0)
+        page = pages.page_of(found)
+        assert list(page["blamed"]) == [engine] and page["blamed"][engine] in (1, 2)
+        assert page["findings"][0].startswith(f"{engine} fails each request that is tried over it, ")
+        next(each for each in cluster.engines if each.name == engine).faults.clear()
+        for dummy in range(9):  # each pair of ranks has its turn
+            found.round()
+    assert pages.page_of(found)["blamed"] == {} and pages.page_of(found)["findings"] == []
+
+
+def test_rounds_in_a_row_are_counted_and_the_clients_are_named(tmp_path):
+    with Cluster(tmp_path, prefill=2, decode=2, faults={"decode-1": ["fails_completions"]}) as cluster:
+        found = probed(cluster, 0, timeout=1.0)
+        assert pages.page_of(found)["clients"] is None
+        seen = []
+        for dummy in range(4):
+            found.round()
+            seen.append(found.blamed.get("decode-1", 0))
+    assert seen in ([1, 2, 3, 4], [0, 1, 2, 3])
+    assert pages.page_of(found)["clients"] in (True, False)
+
+
+def path_of(name, success):
+    return Path(name, success, () if success else ("broken",), None if success is None else Outcome(1.0, ""))
+
+
+@pytest.mark.parametrize(
+    ("states", "away", "names"),
+    [
+        ({"a->c": False, "a->d": True}, [], ["c"]),
+        ({"a->c": False, "b->d": True}, [], []),  # a or c
+        ({"a->c": False, "b->c": True, "a->d": False}, [], ["a"]),
+        ({"a->c": False, "b->c": False, "a->d": True, "b->d": True}, [], ["c"]),
+        ({"a->c": False, "b->c": False, "a->d": True, "b->d": True}, ["c"], []),
+        ({"a->c": False, "b->c": True, "a->d": False, "b->d": False}, [], ["a", "d"]),  # b works with c
+        ({"a->c": False, "a->d": False}, [], []),
+        ({"a->c": False, "a->d": None}, [], []),
+        ({"clients": False, "a->c": True}, [], []),
+    ],
+)
+def test_which_engine_failing_paths_are_due_to(states, away, names):
+    assert blame.blamed([path_of(name, state) for name, state in states.items()], away) == names
+
+
+def test_which_pairs_are_tried_to_find_the_engine():
+    pairs = [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("b", "e")]
+    assert blame.covering(pairs, ()) == [0, 3, 4]
+    assert blame.covering(pairs, ("a", "c")) == [3, 4] and blame.covering(pairs, "abcde") == []
+    assert blame.crossing({("a", "c"): False, ("b", "d"): True}, pairs) == [1, 2]
+    assert blame.crossing({("a", "c"): False}, pairs) == [] == blame.crossing({("a", "c"): True}, pairs)
+
+
+def test_a_round_that_searches_ends(tmp_path, monkeypatch):
+    """Pairs that hang take their time, and the next round is due."""
+    with Cluster(tmp_path, prefill=4, decode=4, faults={"decode-0": ["fails_completions"]}) as cluster:
+        found = rounds.Rounds(read_plan(cluster.plan()), Keys(cluster.api_key, ""), rounds.Settings("demo", 0.0, 1.0))
+        tried = []
+        monkeypatch.setattr(found, "_pair", lambda prefill, decode: bool(tried.append((prefill, decode))))
+        found.round()
+        assert len(tried) == 1
+        found.settings = found.settings._replace(interval=60.0)
+        monkeypatch.setattr(rounds, "MOST", 2)
+        found.round()
+    assert len(tried) == 1 + 1 + 2
 
 
 @pytest.mark.parametrize("size", [PAIR, {"colocated": 2}, {"prefill": 1, "decode": 1, "bootstrap": True}])
@@ -210,8 +283,8 @@ def test_an_engine_that_works_again_is_tried_at_once_among_many_pairs(tmp_path, 
     with Cluster(tmp_path, prefill=2, decode=32) as cluster:
         found = rounds.Rounds(read_plan(cluster.plan()), Keys(), rounds.Settings("demo"))
     tried = []
-    monkeypatch.setattr(found, "_clients", lambda: None)
-    monkeypatch.setattr(found, "_pair", lambda prefill, decode: tried.append({prefill.name, decode.name}))
+    monkeypatch.setattr(found, "_clients", lambda: True)
+    monkeypatch.setattr(found, "_pair", lambda prefill, decode: tried.append({prefill.name, decode.name}) is None)
     replies = {}
     monkeypatch.setattr(rounds, "ask", lambda target, path, timeout: replies.get(target.url, read(0, 100)))
     url = found.plan.engine("decode-20").url
@@ -419,7 +492,7 @@ class Known:
         self.settings = rounds.Settings('a"b\\c\nd', 60.0, 30.0)
         self.results, self.progress = Results(), Progress()
         self.finished, self.paused_until, self.count = 123.5, 7.0, 3
-        self.stuck = lambda: dict(stuck)
+        self.stuck, self.blamed = lambda: dict(stuck), {}
 
 
 def test_metrics_have_each_value_with_escaped_labels():

@@ -71,6 +71,26 @@ def test_of_two_engines_the_one_without_a_recent_restart_is_next():
     assert decided(both, [{"at": NOW - 60, "engine": "decode-0"}]).engine == "decode-1"
 
 
+@pytest.mark.parametrize(
+    ("blamed", "engine"),
+    [
+        ({"decode-1": 2}, "decode-1"),
+        ({"decode-1": 1}, ""),  # may be an accident
+        ({"decode-1": True}, ""),
+        ({"decode-1": "2"}, ""),
+        ({"other": 9}, ""),
+        (["decode-1"], ""),
+        (None, ""),
+    ],
+)
+def test_an_engine_that_fails_each_request_is_restarted_from_the_second_round_on(blamed, engine):
+    found = decided({"stuck": [], "blamed": blamed})
+    assert found.engine == engine
+    assert bool(found.findings) is (engine != "" or blamed == {"other": 9})
+    assert decided({"stuck": [], "blamed": blamed}, restart=False).engine == ""
+    assert decided({"blamed": blamed}).engine == "decode-0", "one that makes no progress first"
+
+
 def test_an_engine_that_is_not_planned_is_never_restarted():
     found = decided({"stuck": ["old-0"]})
     assert found.engine == ""

@@ -158,7 +158,7 @@ def test_the_program_runs_alone_and_status_shows_its_results(tmp_path, running):
     with Cluster(tmp_path, prefill=1, decode=1, api_key="key-of-engines") as cluster:
         port, process = running(cluster, timeout=5, interval=600)
         row = row_of(port, lambda row: row["kv"].get("good") == 2)
-    assert row["kv"] == {"good": 2, "failed": 0, "unknown": 0, "paths": 2}
+    assert row["kv"] == {"good": 2, "failed": 0, "unknown": 0, "paths": 2, "clients": True}
     assert row["findings"] == []
     assert "2 of 2 paths good" in "\n".join(
         status_table(status_report("x", {"n1": {"services": [row], "findings": [], "plan_digest": "p"}}))
@@ -173,7 +173,9 @@ def test_an_empty_200_is_a_finding_of_status(tmp_path, running):
         row = row_of(port, lambda row: row["kv"].get("failed") == 1)
     (text,) = row["findings"]
     assert "clients: " in text and "empty" in text and "Fix: " in text
-    assert row["answers"]
+    assert row["answers"] and row["kv"]["clients"] is False
+    (head, *_rest) = status_table(status_report("x", {"n1": {"services": [row], "findings": [], "plan_digest": "p"}}))
+    assert head == "x: clients get no answers, although 1 of 1 services run"
 
 
 def test_the_watchdog_knows_all_services_of_an_instance():

@@ -105,6 +105,30 @@ def test_a_restarted_service_works_and_is_a_finding():
     assert not status_report("x", {"n1": result(row(state="exited"))})["working"]
 
 
+def probe(**kv):
+    return row(
+        "probe", kind="probe", kv={"paths": 5, "good": 2, "failed": 3, "unknown": 0, **kv}, findings=["clients: x"]
+    )
+
+
+def test_what_the_probe_knows_heads_the_table_and_is_in_the_row_of_the_engine():
+    found = result(row("decode-0"), row("decode-1"), probe(clients=False, blamed=["decode-1"]))
+    report = status_report("x", {"n1": found})
+    lines = status_table(report)
+    assert lines[0] == "x: clients get no answers, although 3 of 3 services run"
+    assert {service["service"]: len(service["findings"]) for service in report["services"]} == {
+        "decode-0": 0,
+        "decode-1": 1,
+        "probe": 1,
+    }
+    assert any(line.startswith("decode-1 on n1: fails each request that the probe sends over it") for line in lines)
+
+
+@pytest.mark.parametrize("known", [{}, {"clients": True}])
+def test_answers_that_clients_get_or_that_nobody_knows_of_are_no_headline(known):
+    assert status_table(status_report("x", {"n1": result(probe(**known))}))[0] == "x: 1 of 1 services run"
+
+
 KNOWN = (
     Advisory("CVE-1", "0.10", "0.14", "8.8", "always", "code runs"),
     Advisory("CVE-2", "0.10", "0.14", "", "images", "an image"),
