@@ -88,6 +88,10 @@ logs:
       description: Lines since the mark with the level of a warning or worse.
       type: list
       elements: str
+    expired:
+      description: Lines about KV of requests that began before the mark and that no decode engine fetched in time; none of RV(logs.red_flags).
+      type: list
+      elements: str
     transferred:
       description: Lines since the mark that report a received KV of a request.
       type: list
@@ -112,7 +116,7 @@ logs:
         Known causes of failures in its last lines, as findings - C(id), C(path) (the service), C(problem), C(value) (the line), C(why), C(fix).
       type: list
       elements: dict
-  sample: {decode-0: {readable: true, problem: "", red_flags: [], alarms: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: []}}
+  sample: {decode-0: {readable: true, problem: "", red_flags: [], expired: [], alarms: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: []}}
 counts:
   description: >-
     Of each service C(readable), C(problem), C(flags) (lines by the name of a red flag), C(first) (the first of them), C(transfers) of KV and the sum of their

@@ -49,7 +49,7 @@ def logs(cluster, plan, since):
                     _read(cluster, pod, query, known)
                 except KubernetesProblem as error:
                     problem = problem or str(error)
-        found[name] = evidence(name, texts[0], texts[1], lines, problem)
+        found[name] = evidence(name, texts[0], texts[1], lines, problem, since)
     return found
 
 

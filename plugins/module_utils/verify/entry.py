@@ -12,7 +12,7 @@ from .answers import Answer, excerpt
 from .faults import Problem
 from .probe import Exchange, Probe
 from .records import Record, failed, milliseconds, passed, record, skipped
-from .transfer import Judgement, Window, busy, judge, window_of
+from .transfer import Judgement, Window, busy, judge, of_sent, window_of
 
 _USELESS_AGAIN = ("timeout", "refused", "unreachable", "tls")
 
@@ -158,16 +158,14 @@ def _judge_transfer(probe: Probe, window: Window, whole: list[Answer]) -> Record
         return failed("transfer", found.hop, found.problem, **found.evidence)
     probe.partial_blocks = (found.evidence.get("local_compute") or 0.0) > len(whole)
     status = "passed" if found.counted else "skipped"
-    message = "{} of {} prompt tokens were transferred".format(
-        "?" if found.evidence.get("external_kv_transfer") is None else int(found.evidence["external_kv_transfer"]),
-        window.tokens,
-    )
+    counted = found.evidence.get("external_kv_transfer")
     if not found.counted:
         message = "this engine does not count transferred tokens; the log lines are used"
-    elif found.evidence.get("external_kv_transfer") is None:
-        message = "decode's connector promised {:.0f} of {} tokens; the correct text proves that they arrived".format(
-            found.evidence["promised"], window.tokens
-        )
+    elif counted is None:
+        promised = of_sent(found.evidence["promised"], window.tokens)
+        message = f"decode's connector promised {promised}; the correct text proves that they arrived"
+    else:
+        message = f"{of_sent(counted, window.tokens)} were transferred"
     return record("transfer", status, found.hop, message, found.evidence)
 
 

@@ -17,7 +17,7 @@ from ..tools import foreign_file
 from ..tools.client_text import without_clients
 from ..tools.text import one_line
 from .plan import Lines, Log, VerifyPlan
-from .red_flags import AVERAGE, COLOUR, TOOK, flagged, flags_of, transfers_of
+from .red_flags import AVERAGE, COLOUR, TOOK, began_before, flagged, flags_of, transfers_of
 
 TAIL_LINES = 20
 WINDOW_BYTES = 32 * 1024 * 1024
@@ -59,9 +59,9 @@ def mark(services: Iterable[Service]) -> dict[str, dict[str, int]]:
 def read(
     services: Iterable[Service], marks: dict[str, dict[str, int]], lines: Lines, run: Run
 ) -> dict[str, dict[str, Any]]:
-    """{service: {readable, problem, red_flags, alarms, transferred, delayed, transfer_ms, listening, tail, causes}}.
+    """{service: {readable, problem, red_flags, expired, alarms, transferred, delayed, transfer_ms, listening, tail, causes}}.
 
-    red_flags, alarms (warnings and worse), transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: number
+    expired: lines with a red flag about requests that began before the mark; they are no red_flags. red_flags, alarms (warnings and worse), transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: number
     of listener lines in the whole log; transfer_ms: milliseconds from transferred lines and vLLM's averages; tail: the last TAIL_LINES lines;
     causes: findings for the known causes of failures in the last lines of the log.
     """
@@ -73,7 +73,7 @@ def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run
         whole, window = _file(log, since) if log.kind == "file" else _command(log, since, run)
     except OSError as error:
         return evidence(name, [], [], lines, str(error))
-    return evidence(name, whole, window, lines)
+    return evidence(name, whole, window, lines, since=since.get("time"))
 
 
 def counts(
@@ -121,14 +121,20 @@ def _unread(path: str, since: dict[str, int]) -> bool:
     return stat.st_size - (since.get("size", 0) if stat.st_ino == since.get("inode") else 0) > WINDOW_BYTES
 
 
-def evidence(name: str, whole: list[str], window: list[str], lines: Lines, problem: str = "") -> dict[str, Any]:
-    """What `read` returns of one service, from all its lines and those since the mark; `problem`: why they were not read."""
+def evidence(
+    name: str, whole: list[str], window: list[str], lines: Lines, problem: str = "", since: float | None = None
+) -> dict[str, Any]:
+    """What `read` returns of one service, from all its lines and those since the mark (in seconds since 1970); `problem`: why they were not read."""
     own = [without_clients(line) for line in window]
+    numbers = flagged(own)
+    flags = [own[number] for number in numbers]
+    old = {numbers[each] for each in began_before(flags, time.time() - since if since else None)}
     transferred = _holding(lines.transferred, own)
     return {
         "readable": not problem,
         "problem": problem,
-        "red_flags": [window[number] for number in flagged(own)[:LINES_KEPT]],
+        "red_flags": [window[number] for number in numbers if number not in old][:LINES_KEPT],
+        "expired": [window[number] for number in sorted(old)][:LINES_KEPT],
         "alarms": [line for line in window if _ALARM.search(line)][:LINES_KEPT],
         "transferred": transferred,
         "delayed": _holding(lines.delayed, own),

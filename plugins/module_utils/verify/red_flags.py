@@ -92,6 +92,10 @@ RED_FLAGS = (
 EXPECTED = "First DSV4(compress) request failure is expected"
 ANY_RED_FLAG = re.compile("|".join(pattern for _name, pattern in RED_FLAGS))
 _EACH = tuple((name, re.compile(pattern)) for name, pattern in RED_FLAGS)
+# KV cache that nobody fetched in time: such a line ends a request that began that many seconds earlier.
+ENDS = frozenset(("kv_freed_by_force", "kv_not_fetched"))
+SUMMED = frozenset(("kv_expired",))  # counts such requests, without a time
+HELD = re.compile(r"(?<![0-9.])([0-9]{1,9}(?:\.[0-9]{1,9})?) seconds")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 TOOK = re.compile(r"\btook ([0-9]{1,12}(?:\.[0-9]{1,12})?) ?ms")
 # vLLM's own Mooncake connector, every 10 s, on prefill
@@ -117,6 +121,26 @@ def flagged(texts):
         else:
             found.append(number)
     return found
+
+
+def began_before(texts, seconds):
+    """Numbers of those lines with a red flag that are the end of requests which began more than ``seconds`` ago.
+
+    ``seconds``: since the window began; None if that is not known, and less than 0 if a clock was set meanwhile, so that nothing is known. A line that only counts such ends is one of them if another line here is, and
+    none is a younger one.
+    """
+    if seconds is None or seconds < 0:
+        return []
+    ends = {number: _held(text) for number, text in enumerate(texts) if set(flags_of(text)) & ENDS}
+    old = [number for number, held in ends.items() if set(flags_of(texts[number])) <= ENDS and held > seconds + 1]
+    if old and len(old) == len(ends):
+        old += [number for number, text in enumerate(texts) if text and set(flags_of(text)) == SUMMED]
+    return sorted(old)
+
+
+def _held(text):
+    """For how many seconds KV was held; 0 if the line does not say it."""
+    return max([float(found) for found in HELD.findall(text)], default=0.0)
 
 
 def transfers_of(line, transferred):

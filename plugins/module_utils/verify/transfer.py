@@ -71,7 +71,7 @@ def judge(plan: VerifyPlan, window: Window) -> Judgement:
         alone = sum(part.requests for part in parts) <= window.sent
         wanted = max(window.tokens, int(evidence["prompt_tokens"] or 0)) if alone else window.tokens
         missing = evidence["promised"] < ENOUGH * wanted
-        text = "decode's connector promised only {0:.0f} of {1} prompt tokens (external prefix cache hits)"
+        text = "decode's connector promised only {0:.0f} of {1} prompt tokens (external prefix cache hits)"  # fewer than wanted
         problem = Problem(text.format(evidence["promised"], wanted), "recomputed") if missing else None
         return Judgement(hop, problem, True, evidence)
     return Judgement(hop, None, False, evidence)
@@ -109,10 +109,15 @@ def _by_source(plan: VerifyPlan, window: Window, parts: list[Served], seen: dict
     enough = external >= ENOUGH * window.tokens and known >= ENOUGH * seen["prompt_tokens"]
     if enough and computed <= window.sent * plan.block_size + foreign:
         return None
-    text = (
-        "decode got {0:.0f} of {1} prompt tokens from outside and computed {2:.0f} itself ({3:.0f} from its own cache)"
-    )
-    return Problem(text.format(external, window.tokens, computed, cached), "recomputed")
+    text = "decode got {0} from outside and computed {1:.0f} itself ({2:.0f} from its own cache)"
+    return Problem(text.format(of_sent(external, window.tokens), computed, cached), "recomputed")
+
+
+def of_sent(tokens: float, sent: int) -> str:
+    """Tokens that engines counted, as a part of those that were sent; more than these are no part of them, because other clients' are counted, too."""
+    if tokens <= sent:
+        return f"{tokens:.0f} of {sent} prompt tokens"
+    return f"{tokens:.0f} prompt tokens (of {sent} that were sent, and of other clients')"
 
 
 def _one(names: list[str], role: str) -> str:

@@ -103,6 +103,12 @@ def _warnings(plan: VerifyPlan, read: Logs) -> list[str]:
     warnings = [
         "the log of {} was not read: {}".format(n, log["problem"]) for n, log in sorted(read.items()) if log["problem"]
     ]
+    warnings += [
+        f"{name} freed KV cache of requests that began before this verification, because no decode engine had fetched it within "
+        f"inference_kv_hold_timeout, as after one that ended: {log['expired'][0].strip()[:300]}"
+        for name, log in sorted(read.items())
+        if log.get("expired")
+    ]
     if plan.transfer.listeners_per_prefill and plan.release.lines.listening:
         for engine in plan.role("prefill"):
             if read.get(engine.name, {}).get("readable") and not read[engine.name]["listening"]:

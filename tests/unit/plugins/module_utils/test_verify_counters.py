@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify import load, pool
 from ansible_collections.ascend.inference.plugins.module_utils.verify.metrics import Served
 from ansible_collections.ascend.inference.plugins.module_utils.verify.ready import needed_tokens
-from ansible_collections.ascend.inference.plugins.module_utils.verify.transfer import Window, judge, window_of
+from ansible_collections.ascend.inference.plugins.module_utils.verify.transfer import Window, judge, of_sent, window_of
 
 BLOCK, SENT, TOKENS = 16, 4, 1000
 ROLES = {"prefill": ["p"], "decode": ["d"]}
@@ -62,6 +62,22 @@ def fault(decode, prefill=None, sent=SENT, unread=()):
 )
 def test_where_decodes_tokens_came_from(decode, wanted):
     assert fault(decode) == wanted
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        (654.0, "654 of 654 prompt tokens"),
+        (600.0, "600 of 654 prompt tokens"),
+        (808.0, "808 prompt tokens (of 654 that were sent, and of other clients')"),
+    ],
+)
+def test_no_share_is_larger_than_the_whole(tokens, text):
+    assert of_sent(tokens, 654) == text
+    found = judge(PLAN, Window({"p": engine(), "d": engine(SENT, 2000, 1500, 500, 0)}, [], SENT, TOKENS))
+    assert found.problem.text.startswith(
+        "decode got 1500 prompt tokens (of 1000 that were sent, and of other clients') from outside"
+    )
 
 
 @pytest.mark.parametrize(

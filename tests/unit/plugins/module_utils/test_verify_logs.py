@@ -9,7 +9,7 @@ import os
 import types
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify import logs
+from ansible_collections.ascend.inference.plugins.module_utils.verify import logs, verdict
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines, Log
 from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict import core_id, judge_logs
 
@@ -154,6 +154,66 @@ def test_red_flags_of_a_log_that_was_read_in_part_count():
     found = logs.evidence("r", [], ["Mooncake transfer failed"], LINES, "the log of a pod has more than 64 MiB")
     (step,) = judge_logs(plan, {}, {"r": found})
     assert (step["status"], step["hop"]) == ("failed", "r")
+
+
+FORCED = (
+    "ERROR Force freed expired request: r1. Reason: Request exceeded timeout threshold ({} seconds). Action: Resources"
+)
+MOONCAKE = "WARNING Force freed expired Mooncake request r1 after {} seconds"
+UNSENT = "WARNING KV of r1 timed out after {} seconds without being sent"
+SUMMED = "INFO KV Transfer metrics: Num KV expired reqs=1"
+
+
+@pytest.mark.parametrize("line", [FORCED, MOONCAKE, UNSENT])
+@pytest.mark.parametrize(
+    ("held", "elapsed", "old"),
+    [
+        ("480", 60, True),
+        ("480", 478, True),
+        ("480", 480, False),
+        ("30", 60, False),
+        ("480", None, False),
+        ("480", -5, False),
+    ],
+)
+def test_the_end_of_a_request_from_before_the_window_is_no_red_flag(monkeypatch, line, held, elapsed, old):
+    """``elapsed``: seconds since the mark; less than 0 after a clock was set back."""
+    monkeypatch.setattr(logs.time, "time", lambda: 10000.0)
+    text = line.format(held)
+    window = [text, "INFO x", "Mooncake transfer failed, ret: -1", SUMMED]
+    found = logs.evidence("p", [], window, LINES, since=None if elapsed is None else 10000.0 - elapsed)
+    assert found["expired"] == ([text, SUMMED] if old else [])
+    assert found["red_flags"] == (window[2:3] if old else [text, *window[2:]])
+
+
+def test_a_sum_of_expired_requests_is_old_only_if_all_known_ones_are(monkeypatch):
+    monkeypatch.setattr(logs.time, "time", lambda: 10000.0)
+    for window in (
+        [SUMMED],
+        [SUMMED, FORCED.format(480), MOONCAKE.format(5)],
+        [SUMMED, "ERROR Force freed request r2"],
+    ):
+        assert SUMMED in logs.evidence("p", [], window, LINES, since=9940.0)["red_flags"]
+
+
+def test_requests_from_before_are_a_warning_that_names_the_setting(tmp_path):
+    plan = types.SimpleNamespace(
+        transfer=types.SimpleNamespace(listeners_per_prefill=0),
+        release=types.SimpleNamespace(lines=LINES),
+        disaggregated=False,
+        role=lambda name: [],
+    )
+    path = tmp_path / "p.log"
+    path.write_text("before\n")
+    marks = logs.mark([("p", file_log(path))])
+    with path.open("a") as stream:
+        stream.write(FORCED.format(480) + "\n")
+    read = logs.read([("p", file_log(path))], marks, LINES, never)
+    (step,) = judge_logs(plan, {}, read)
+    assert step["status"] == "passed"
+    (warning,) = verdict._warnings(plan, read)
+    assert warning.startswith("p freed KV cache of requests that began before this verification")
+    assert "inference_kv_hold_timeout" in warning and "(480 seconds)" in warning
 
 
 def test_the_part_of_the_id_that_both_sides_log():
