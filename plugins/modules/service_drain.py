@@ -106,7 +106,7 @@ def main():
         done = drain(engines, params["upstream"], params["timeout"], params["settle"])
     for name in sorted(done.busy):
         module.warn(
-            "{} has {} after {} s, and is stopped now: these requests may fail. {}".format(
+            "{} has {} after {} s, and is stopped now: {}".format(
                 name, done.busy[name], params["timeout"], fix_of(done.busy[name])
             )
         )

@@ -116,7 +116,7 @@ logs:
         Known causes of failures in its last lines, as findings - C(id), C(path) (the service), C(problem), C(value) (the line), C(why), C(fix).
       type: list
       elements: dict
-  sample: {decode-0: {readable: true, problem: "", red_flags: [], expired: [], alarms: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: []}}
+  sample: {decode-0: {readable: true, problem: "", red_flags: [], expired: [], alarms: [], listening: 0, tail: []}}
 counts:
   description: >-
     Of each service C(readable), C(problem), C(flags) (lines by the name of a red flag), C(first) (the first of them), C(transfers) of KV and the sum of their

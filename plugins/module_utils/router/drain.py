@@ -36,6 +36,11 @@ FIX = (  # for requests that did not end in time
     "name such an engine; before the next change run restart for it, with -e inference_drain_timeout=30"
 )
 COUNT = "Fix: remove disable-log-stats from its arguments if it is there: without counters each drain waits for its whole time"
+HELD = "% of its KV cache held for decode"
+HELD_FIX = (
+    "Fix: none, if a decode engine ended or lost its link before: nobody fetches what prefill holds for it until inference_kv_hold_timeout ends. If decode "
+    "engines have requests waiting, which are longer than this, raise inference_drain_timeout"
+)
 INTERVAL = 0.5  # seconds between two readings
 
 
@@ -80,13 +85,17 @@ def left_in(engine: Engine, found: Found) -> str:
             texts.append(f"{how_many(round(found[name]), 'request')} {text}")
     held = max([found.get(name, 0.0) for name in USAGE])
     if engine.kind == "prefill" and held > 1e-6:
-        texts.append(f"{held:.2%} of its KV cache held for decode")
+        texts.append(f"{held * 100:.2f}{HELD}")
     return ", ".join(texts)
 
 
 def fix_of(left: str) -> str:
-    """What to do about an engine that had this left at the end of the time; ``left``: of `left_in`."""
-    return COUNT if left.startswith(UNCOUNTED) else FIX
+    """What is lost, and what to do, if an engine has this left at the end of the time; ``left``: of `left_in`."""
+    if left.endswith(HELD) and ", " not in left:
+        return (
+            f"it has no requests any more, so only those fail whose KV cache a decode engine still fetches. {HELD_FIX}"
+        )
+    return "these requests may fail. " + (COUNT if left.startswith(UNCOUNTED) else FIX)
 
 
 def ranks_of(found: Samples) -> dict[str, tuple[float, float]]:

@@ -249,6 +249,14 @@ def test_prefill_without_counters_may_have_requests():
     ],
     ids=["long or hanging", "no answer", "no counters"],
 )
-def test_a_longer_time_is_not_the_only_fix(found, fixes):
+def test_each_cause_has_its_own_fix(found, fixes):
     text = fix_of(left_in(DECODE, found))
-    assert all(fix in text for fix in fixes)
+    assert text.startswith("these requests may fail. Fix: ") and all(fix in text for fix in fixes)
+
+
+def test_what_nobody_fetches_is_not_waited_for_longer():
+    text = fix_of(left_in(PREFILL, {**IDLE, USAGE: 0.0012}))
+    assert text.startswith("it has no requests any more") and "Fix: none, if a decode engine ended" in text
+    assert "inference_kv_hold_timeout" in text
+    busy = fix_of(left_in(PREFILL, {**IDLE, RUNNING: 1.0, USAGE: 0.0012}))
+    assert busy.startswith("these requests may fail") and "inference_kv_hold_timeout" not in busy
