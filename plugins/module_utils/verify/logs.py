@@ -61,9 +61,10 @@ def read(
 ) -> dict[str, dict[str, Any]]:
     """{service: {readable, problem, red_flags, expired, alarms, transferred, delayed, transfer_ms, listening, tail, causes}}.
 
-    expired: lines with a red flag about requests that began before the mark; they are no red_flags. red_flags, alarms (warnings and worse), transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: number
-    of listener lines in the whole log; transfer_ms: milliseconds from transferred lines and vLLM's averages; tail: the last TAIL_LINES lines;
-    causes: findings for the known causes of failures in the last lines of the log.
+    expired: lines with a red flag about requests that began before the mark; they are no red_flags. red_flags, alarms (warnings and worse), transferred,
+    delayed: matching lines since the mark (at most LINES_KEPT each); listening: number of listener lines in the whole log; transfer_ms: milliseconds
+    from transferred lines and vLLM's averages; tail: the last TAIL_LINES lines; causes: findings for the known causes of failures in the last lines of
+    the log.
     """
     return {name: _evidence(name, log, marks.get(name, {}), lines, run) for name, log in services}
 

@@ -126,8 +126,8 @@ def flagged(texts):
 def began_before(texts, seconds):
     """Numbers of those lines with a red flag that are the end of requests which began more than ``seconds`` ago.
 
-    ``seconds``: since the window began; None if that is not known, and less than 0 if a clock was set meanwhile, so that nothing is known. A line that only counts such ends is one of them if another line here is, and
-    none is a younger one.
+    ``seconds``: since the window began; None if that is not known, less than 0 if a clock was set meanwhile, so that nothing is known. A line that only
+    counts such ends is one of them if another line here is, and none is a younger one.
     """
     if seconds is None or seconds < 0:
         return []
