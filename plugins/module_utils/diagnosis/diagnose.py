@@ -9,6 +9,7 @@ what lost KV while the engine went on, and what merely repeats that something fa
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Iterable, NamedTuple
 
@@ -30,15 +31,26 @@ HANGS = ("LOG-KERNEL-TIMEOUT", "LOG-COLLECTIVE", "LOG-WORKER-SILENT", "LOG-RANK-
 # What a process that starts again meets while the one before it is not gone.
 LEFT_OVER = ("LOG-PORT", "LOG-NPU-PORT", "LOG-HCCL-PORT", "LOG-KV-PORT", "LOG-NPU-BUSY", "LOG-DEVICE-HELD")
 _QUIET = ("INFO", "DEBUG")
-_PATTERNS = tuple((cause, re.compile(cause.pattern)) for cause in CAUSES)
-_INFORMED = tuple(item for item in _PATTERNS if item[0].info)
-_NEEDLES: dict[str, list[int]] = {}  # numbers of the patterns that have this text; "" for those without one
-for _number, (_cause, _pattern) in enumerate(_PATTERNS):
-    for _needle in needles(_cause.pattern) or ("",):
-        _NEEDLES.setdefault(_needle, []).append(_number)
+_INFORMED = tuple(cause for cause in CAUSES if cause.info)
 _BENIGN = re.compile(BENIGN)
 _NUMBERS = re.compile(r"(?<![A-Za-z\d])\d{1,4}(?![\d])|0x[0-9a-fA-F]+|\d{7,}")
 _STARTS = re.compile(r"\bvLLM API server version\b|\bLaunching \d+ data parallel engine\(s\) in headless mode")
+
+
+@functools.lru_cache(maxsize=None)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern of a cause, when a line may match it: all of them take longer to compile than most programs that import this run."""
+    return re.compile(pattern)
+
+
+@functools.lru_cache(maxsize=None)
+def _sought() -> dict[str, list[int]]:
+    """Numbers of the causes whose pattern has this text; "" for those without one."""
+    found: dict[str, list[int]] = {}
+    for number, cause in enumerate(CAUSES):
+        for needle in needles(cause.pattern) or ("",):
+            found.setdefault(needle, []).append(number)
+    return found
 
 
 class Event(NamedTuple):
@@ -149,13 +161,13 @@ def _events(life: list[Message]) -> list[Event]:
 def cause_of(text: str, level: str = "") -> Cause | None:
     """The cause in one line of a message of this level."""
     if level in _QUIET:
-        return next((cause for cause, pattern in _INFORMED if pattern.search(text)), None)
+        return next((cause for cause in _INFORMED if _compiled(cause.pattern).search(text)), None)
     text = _BENIGN.sub("", text)
-    for number in sorted({number for needle, numbers in _NEEDLES.items() if needle in text for number in numbers}):
-        cause, pattern = _PATTERNS[number]
+    for number in sorted({number for needle, numbers in _sought().items() if needle in text for number in numbers}):
+        cause = CAUSES[number]
         if level == "WARNING" and cause.kind == START:
             continue
-        if pattern.search(text):
+        if _compiled(cause.pattern).search(text):
             return cause
     return None
 

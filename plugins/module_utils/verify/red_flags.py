@@ -91,7 +91,6 @@ RED_FLAGS = (
 )
 EXPECTED = "First DSV4(compress) request failure is expected"
 ANY_RED_FLAG = re.compile("|".join(pattern for _name, pattern in RED_FLAGS))
-_EACH = tuple((name, re.compile(pattern)) for name, pattern in RED_FLAGS)
 # KV cache that nobody fetched in time: such a line ends a request that began that many seconds earlier.
 ENDS = frozenset(("kv_freed_by_force", "kv_not_fetched"))
 SUMMED = frozenset(("kv_expired",))  # counts such requests, without a time
@@ -105,7 +104,7 @@ _SUCCESSFUL = re.compile(r"Num successful transfers=([0-9]{1,12})(?![0-9])")
 
 def flags_of(line):
     """Names of the red flags in a line."""
-    return [name for name, pattern in _EACH if pattern.search(line)] if ANY_RED_FLAG.search(line) else []
+    return [name for name, pattern in RED_FLAGS if re.search(pattern, line)] if ANY_RED_FLAG.search(line) else []
 
 
 def flagged(texts):
