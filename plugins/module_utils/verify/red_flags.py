@@ -90,7 +90,7 @@ RED_FLAGS = (
     ("kv_expired", r"Num KV expired reqs=[1-9]"),
 )
 EXPECTED = "First DSV4(compress) request failure is expected"
-ANY_RED_FLAG = re.compile("|".join(pattern for _name, pattern in RED_FLAGS))
+ANY_RED_FLAG = "|".join(pattern for _name, pattern in RED_FLAGS)  # compiled when a line is judged
 # KV cache that nobody fetched in time: such a line ends a request that began that many seconds earlier.
 ENDS = frozenset(("kv_freed_by_force", "kv_not_fetched"))
 SUMMED = frozenset(("kv_expired",))  # counts such requests, without a time
@@ -104,14 +104,14 @@ _SUCCESSFUL = re.compile(r"Num successful transfers=([0-9]{1,12})(?![0-9])")
 
 def flags_of(line):
     """Names of the red flags in a line."""
-    return [name for name, pattern in RED_FLAGS if re.search(pattern, line)] if ANY_RED_FLAG.search(line) else []
+    return [name for name, pattern in RED_FLAGS if re.search(pattern, line)] if re.search(ANY_RED_FLAG, line) else []
 
 
 def flagged(texts):
     """Numbers of the lines with a red flag. The first put of a process with lazy initialisation fails by design, and the next line says so."""
     found, excused = [], set()
     for number, text in enumerate(texts):
-        if not ANY_RED_FLAG.search(text):
+        if not re.search(ANY_RED_FLAG, text):
             continue
         process = text.partition(")")[0]
         follows = any(EXPECTED in line and line.startswith(process) for line in texts[number + 1 : number + 100])
