@@ -212,12 +212,12 @@ def install(python, folder, text, *more):
         file.write(text)
         file.flush()
         _install(python, folder, [*more] if more else ["--require-hashes", "-r", file.name])
-    if folder != ROOT / ".venv":  # the environment of users
-        compile_once(folder)
 
 
 def compile_once(folder):
-    """Let Python load compiled_once.py at its start."""
+    """Let Python load compiled_once.py at its start, but not in the environment of users."""
+    if folder == ROOT / ".venv":
+        return
     (folder / "compiled").mkdir(exist_ok=True)
     (packages,) = (folder / "lib").glob("python3*/site-packages")
     shutil.copy(COMPILED, packages)
@@ -243,9 +243,10 @@ def _install(python, folder, wanted):
                 say(f"uv failed, trying pip: {result.stderr.strip()[-400:]}")
                 break
         else:
-            return
+            return compile_once(folder)
     run([python, "-m", "venv", folder])
     run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
+    return compile_once(folder)
 
 
 def venv(name, python_version=None):
