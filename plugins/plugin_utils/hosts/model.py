@@ -248,9 +248,21 @@ def dtype(case: Observed) -> t.Iterator[Finding]:
     The kernels of quantized layers do not support float16.
     """
     for host, model in _models(case):
-        dtype_ = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
-        has_dtype = any("--dtype" in service["argv"] for service in case.services(host["name"]))
-        if model["quantized"] and dtype_ == "float16" and not has_dtype and not _repaired(case, host):
+        own = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
+        given = {
+            service["name"]: _option(service["argv"], "--dtype")
+            for service in case.services(host["name"])
+            if service["kind"] in ENGINE_KINDS and model["quantized"]
+        }
+        if own == "float16" and {"", "auto"} & set(given.values()) and not _repaired(case, host):
             yield Finding.at(
-                place(host), dtype_, f"{model['path']}/config.json has torch_dtype float16 for a quantized model"
+                place(host), own, f"{model['path']}/config.json has torch_dtype float16 for a quantized model"
             )
+        for name, value in given.items():
+            if value in ("float16", "half"):
+                yield Finding.at(f"{place(host)} {name}", value, f"--dtype is {value} for a quantized model")
+
+
+def _option(argv: list[str], flag: str) -> str:
+    """The word behind a flag of a command; empty without it."""
+    return dict(zip(argv, argv[1:], strict=False)).get(flag, "")

@@ -925,6 +925,36 @@ def test_a_model_on_a_host(id_, values, path, problem):
     assert all(len(item.value) <= 12 for item in found if id_ == "MODEL-DIFFERS")
 
 
+CONFIG, WRITTEN = (
+    "/models/ds/config.json has torch_dtype float16 for a quantized model",
+    "--dtype is {} for a quantized model",
+)
+
+
+@pytest.mark.parametrize(
+    ("config", "first", "second", "found"),
+    [
+        ("float16", "bfloat16", "bfloat16", []),
+        ("float16", "", "bfloat16", [("n2", CONFIG)]),
+        ("float16", "bfloat16", "auto", [("n2", CONFIG)]),
+        ("float16", "float16", "half", [("n2 decode-0", WRITTEN.format("float16")), ("n2 decode-9", WRITTEN.format("half"))]),
+        ("bfloat16", "auto", "float16", [("n2 decode-9", WRITTEN.format("float16"))]),
+        ("bfloat16", "", "auto", []),
+    ],
+)  # fmt: skip
+def test_each_engine_of_a_host_needs_a_type_that_quantized_kernels_support(config, first, second, found):
+    """By its value; the type of one engine was taken for that of all, and any type for the right one."""
+    wanted = plan()
+    (engine,) = [service for service in wanted["services"] if service["host"] == "n2" and service["kind"] == "decode"]
+    wanted["services"].append({**engine, "name": "decode-9"})
+    for service, value in ((engine, first), (wanted["services"][-1], second)):
+        service["argv"] = [*service["argv"], *(["--dtype", value] if value else [])]
+    data = facts(wanted)
+    data["n2"]["host"]["models"][0].update(quantized=True, config={"torch_dtype": config})
+    judgement = judge(observed(wanted, data, {}), [BY_ID["MODEL-DTYPE"]], ())
+    assert [(item.path, item.problem) for item in judgement] == found
+
+
 @pytest.mark.parametrize(
     "id_, values",
     [
