@@ -944,15 +944,33 @@ CONFIG, WRITTEN = (
 )  # fmt: skip
 def test_each_engine_of_a_host_needs_a_type_that_quantized_kernels_support(config, first, second, found):
     """By its value; the type of one engine was taken for that of all, and any type for the right one."""
+    options = (["--dtype", value] if value else [] for value in (first, second))
+    judgement = of_two_engines("MODEL-DTYPE", {"quantized": True, "config": {"torch_dtype": config}}, *options)
+    assert [(item.path, item.problem) for item in judgement] == found
+
+
+def of_two_engines(id_, model, first, second):
+    """Findings of the rule for a host with this model, and two engines with these further options."""
     wanted = plan()
     (engine,) = [service for service in wanted["services"] if service["host"] == "n2" and service["kind"] == "decode"]
-    wanted["services"].append({**engine, "name": "decode-9"})
-    for service, value in ((engine, first), (wanted["services"][-1], second)):
-        service["argv"] = [*service["argv"], *(["--dtype", value] if value else [])]
+    wanted["services"].append({**engine, "name": "decode-9", "argv": [*engine["argv"], *second]})
+    engine["argv"] = [*engine["argv"], *first]
     data = facts(wanted)
-    data["n2"]["host"]["models"][0].update(quantized=True, config={"torch_dtype": config})
-    judgement = judge(observed(wanted, data, {}), [BY_ID["MODEL-DTYPE"]], ())
-    assert [(item.path, item.problem) for item in judgement] == found
+    data["n2"]["host"]["models"][0].update(model)
+    return judge(observed(wanted, data, {}), [BY_ID[id_]], ())
+
+
+@pytest.mark.parametrize(
+    ("id_", "values", "flag"),
+    [
+        ("MODEL-TOKENIZER", {"tokenizer": False}, "--tokenizer"),
+        ("MODEL-CHAT-TEMPLATE", {"chat_template": False}, "--chat-template"),
+    ],
+)
+def test_what_one_engine_of_a_host_has_elsewhere_another_one_still_needs(id_, values, flag):
+    there = [flag, "/models/other"]
+    assert [item.path for item in of_two_engines(id_, values, there, [])] == ["n2"]
+    assert of_two_engines(id_, values, there, there) == []
 
 
 @pytest.mark.parametrize(
