@@ -169,6 +169,13 @@ def test_purge_leaves_exactly_the_wanted_members(members, api):
     assert not members(api, ONE_EACH, purge=True)["changed"]
 
 
+@pytest.mark.parametrize("api", ["workers", "instances"])
+def test_purge_replaces_the_only_member_of_a_pool(members, api):
+    found = members(api, [ONE_EACH[0], *SECOND], purge=True)
+    assert not found["failed"], found["msg"]
+    assert (found["added"], found["removed"], found["after"]["decode"]) == ([D2], [D1], [D2])
+
+
 def test_what_a_router_lists_changes_no_terminal(members, router):
     router.workers["http://x\x1b[2J\nprefill http://y"] = "prefill"
     done = members("workers", ONE_EACH, purge=True)
