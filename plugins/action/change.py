@@ -14,7 +14,7 @@ from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
 from ..plugin_utils.change.deploy import deploy
-from ..plugin_utils.change.half import changed, drained
+from ..plugin_utils.change.half import changed, drained, shifted
 from ..plugin_utils.change.observe import known, questions
 from ..plugin_utils.change.player import Player, elsewhere, observation, refusal
 from ..plugin_utils.change.recreate import recreate
@@ -34,6 +34,7 @@ GOALS: dict[str, t.Callable[..., Script]] = {
     "recreate": recreate,
     "drained": drained,
     "changed": changed,
+    "shifted": shifted,
     "rejoin": rejoin,
 }
 ASKED = 3  # hosts whose recorded plan is read, so that none of them alone says what was deployed

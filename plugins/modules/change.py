@@ -49,13 +49,14 @@ options:
   goal:
     description: With O(part=write), what the change is for.
     type: str
-    choices: [restart, deploy, rejoin]
+    choices: [restart, deploy, recreate, drained, changed, shifted, rejoin]
   plan:
     description: With O(part=write), the whole plan.
     type: dict
   options:
     description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy)
-      C(allow_pause), C(early) (before the lock), C(check), C(inventory) (all hosts) and C(settings) of the runtime.
+      C(allow_pause), C(early) (before the lock), C(check), C(inventory) (all hosts) and C(settings) of the runtime. For V(drained), V(changed) and
+      V(shifted) C(this_round).
     type: dict
   drain_timeout:
     description: With O(part=write), most seconds until engines and routers have finished their requests.

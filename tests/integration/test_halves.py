@@ -111,7 +111,7 @@ KILLS = [
     f"{SWITCH} | service | Wait for the last requests of decode-1, prefill-1, at most 300 s | 1",
     f"{SWITCH} | service | Start or restart decode-1, prefill-1 and wait until ready, at most 1800 s | 1",
     f"{SWITCH} | verify | Send verification requests | 1",
-    f"{SWITCH} |  | Move the requests to the half | 1",
+    f"{SWITCH} | service | Move the requests from router to router-1 in steps of 3 s | 1",
     f"{SWITCH} | service | Wait for the last requests of decode-0, prefill-0, at most 300 s | 1",
     f"{SWITCH} | service | Prove these engines with each of their peers | 1",
     f"{SWITCH} | service | Record the deployed plan and remove obsolete files | 1",
@@ -188,7 +188,7 @@ def test_a_rollback_between_two_kv_caches_loses_no_request(service):
         service.play(
             "rollback",
             fails=True,
-            killed_at="Start the previous services |  | Move the requests to the half | 1",
+            killed_at="Start the previous services | service | Move the requests from router to router-1 in steps of 3 s | 1",
             **OLD,
         )
         output = service.play("rollback", **OLD)

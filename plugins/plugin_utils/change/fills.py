@@ -69,11 +69,28 @@ def leaving(step: Step, host: str, answers: Answers) -> More:
     return {"engines": engines} if engines else None
 
 
+def holding(step: Step, host: str, answers: Answers) -> More:
+    """The balancer that has the requests: the first one with the virtual address, or the first one. ``step.given``: their hosts."""
+    return {} if host == _holder(step, answers) else None
+
+
+def beside(step: Step, host: str, answers: Answers) -> More:
+    """The other balancers. ``step.given``: as `holding`."""
+    return {} if host != _holder(step, answers) else None
+
+
+def _holder(step: Step, answers: Answers) -> str:
+    holders = [host for host in step.given if (answers.get(host) or {}).get("held")]
+    return str((holders or step.given)[0])
+
+
 FILLS: dict[str, t.Callable[[Step, str, Answers], More]] = {
     "lacking": lacking,
     "proving": proving,
     "restarting": restarting,
     "strangers": strangers,
     "leaving": leaving,
+    "holding": holding,
+    "beside": beside,
 }
-KEPT = ("added", "after", "restart", "others", "left")  # what the fillings read of an answer
+KEPT = ("added", "after", "restart", "others", "left", "held")  # what the fillings read of an answer

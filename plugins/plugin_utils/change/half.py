@@ -1,9 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scripts of a round of a blue/green change: one half leaves before its files are written, and changes afterwards, while the other half serves.
+"""The scripts of a round of a blue/green change: one half leaves before its files are written, changes, and gets the requests when it is proven.
 
-``this_round``: of `lifecycle.halves.rounds`. After the last round all engines and routers serve; before it the half gets no requests yet.
+``this_round``: of `lifecycle.halves.rounds`, with ``seconds``, how long each share of the requests is watched. After the last round all engines and
+routers serve.
 """
 
 from __future__ import annotations
@@ -46,6 +47,13 @@ def changed(plan: Plan, found: Found, this_round: Round, drain_timeout: int, joi
     else:
         title = f"Give {some(this_round['routers'])} the engines of this half and no others"
         writer.keep(title, this_round["routers"], this_round["engines"])
+    return _script(writer, found, this_round)
+
+
+def shifted(plan: Plan, found: Found, this_round: Round, drain_timeout: int, join_timeout: int) -> Script:
+    """The half gets the requests of the other one. Arguments: as `drained`."""
+    writer, shift = _writer(plan, found, drain_timeout, join_timeout), this_round["shift"]
+    writer.shift(shift["from"], shift["to"], shift["routers"], this_round["seconds"])
     return _script(writer, found, this_round)
 
 

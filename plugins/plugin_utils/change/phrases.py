@@ -67,14 +67,6 @@ class Writer:
         """Stop services at once."""
         self._state(f"Stop {self._listed(names)}", names, "stopped")
 
-    def forget(self, services: t.Iterable[t.Mapping[str, t.Any]]) -> None:
-        """A run that was interrupted may have left engines out of the routers, which keep to these lists when they start."""
-        for service in services:
-            away = (service.get("members") or {}).get("away")
-            if away:
-                title = f"Remove the list of engines that are out of {service['name']}"
-                self._add(title, "forget", {service["host"]: {"path": away}}, check=True)
-
     def vacate(self, names: t.Mapping[str, t.Sequence[str]], keep: t.Mapping[str, t.Sequence[str]]) -> None:
         """Stop services before others start. ``names``: {host: [name]}; ``keep``: {host: units that are not removed though they are not planned}."""
         listed = some(sorted({name for found in names.values() for name in found}, key=natural))
@@ -166,6 +158,28 @@ class Writer:
         """Send no new requests to routers, whose share is 0 until they return, and wait until they have none."""
         title = f"Send no new requests to {some(names)} and wait for their last ones, at most {self.drain_timeout} s"
         self._balance(title, names, "drain", weight=0)
+
+    def shift(self, origin: t.Sequence[str], to: t.Sequence[str], routers: Engines, seconds: float) -> None:
+        """Move the requests from routers to others at the balancer that has them, and only then at the other one.
+
+        ``routers``: name and url of all; ``seconds``: how long each share is watched.
+        """
+        address = self.plan.get("virtual_address") or {}
+        hosts = {row["host"]: {"address": address["address"]} for row in address.get("hosts", ())}
+        self._add("Ask which balancer has the virtual address", "hold", hosts, check=True)
+        several = {"asked": len(self.steps) - 1 if hosts else -1, "given": [each["host"] for each in self.balancers]}
+        shared = {"origin": [*origin], "to": [*to], "routers": [*routers], "seconds": seconds}
+        model = self.plan["verify"]["model"]
+        at = {each["host"]: {**_reached(each), **shared, "model": model} for each in self.balancers}
+        title = f"Move the requests from {some(origin)} to {some(to)} in steps of {seconds} s"
+        one = len(self.balancers) == 1
+        self._add(title, "shift", at, check=self.balances, **({} if one else {"fill": "holding", **several}))
+        if one:
+            return
+        # Until now it sends all requests to the routers that have served, and would answer them if the address moved.
+        more = {"fill": "beside", **several}
+        self._balance(f"Let the other balancer send requests to {some(to)}", to, "ready", **more)
+        self._balance(f"Let the other balancer send none to {some(origin)}", origin, "drain", weight=0, **more)
 
     def return_routers(self, names: t.Sequence[str] = (), **fill: t.Any) -> None:
         """Send requests to routers; without names to all, also to those that a run has drained that was interrupted."""
@@ -265,16 +279,20 @@ class Writer:
         for balancer in self.balancers:
             if balancer["service"] in self.down and len(self.balancers) > 1:
                 continue  # another one serves
-            known = {key: balancer[key] for key in ("socket", "state_file", "backend") if key in balancer}
             timeout = {"timeout": self.drain_timeout if state == "drain" else self.join_timeout}
             more = timeout if share is None else {"weight": share, **timeout}
             servers = [*names] or [*balancer["servers"]]
-            at[balancer["host"]] = {**known, "servers": servers, "state": state, **more}
+            at[balancer["host"]] = {**_reached(balancer), "servers": servers, "state": state, **more}
         self._add(title, "balance", at, check=self.balances, **fill)
 
     def _add(self, title: str, verb: str, at: dict[str, dict[str, t.Any]], **more: t.Any) -> None:
         if at:
             self.steps.append(Step(title, verb, at, **more))
+
+
+def _reached(balancer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Where a balancer is asked."""
+    return {key: balancer[key] for key in ("socket", "state_file", "backend") if key in balancer}
 
 
 def _timed(title: str, most: int) -> str:

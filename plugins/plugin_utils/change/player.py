@@ -21,9 +21,10 @@ Result = dict[str, t.Any]
 OBSERVED = ("down", "outdated", "other", "rekeyed", "keyed")
 Execute = t.Callable[[str, dict[str, t.Any], bool], Result]  # module, arguments, whether in check mode
 FAILED = (
-    "Step {number} of {count} failed on {hosts}, for the reason above: {title}. {left}"
+    "Step {number} of {count} failed on {hosts}, for the reason above: {title}. {reason}{left}"
     "Fix: correct the reason and run the playbook again{again}."
 )
+LONGEST = 400  # characters of a reason
 ALONE = "The other hosts went on, and what could start there runs. "
 ELSEWHERE = (
     "{hosts} take part in this change, and are not in this play or failed in it. {serving} "
@@ -67,7 +68,8 @@ class Player:
         if name and answer.get(name) and not answer.get("failed"):
             answer = {**answer, "failed": True, "msg": text.format(found=", ".join(answer[name]))}
         failed = bool(answer.get("failed") or answer.get("unreachable"))
-        store.note(number, host, {name: answer[name] for name in KEPT if name in answer}, failed)
+        kept = ("msg",) if failed else KEPT
+        store.note(number, host, {name: answer[name] for name in kept if name in answer}, failed)
         return {**answer, "changed": False} if call.dry else answer
 
     def reaching(self, number: int) -> str:
@@ -95,7 +97,16 @@ class Player:
                 step = self.store.step(number)
                 left = ALONE if step.alone else self._left(number + 1, count)
                 again = "" if step.alone or self.store.serving() else ", which returns them"
-                return FAILED.format(**given, title=step.title, left=left, again=again)
+                reason = self._reason(number, missing)
+                return FAILED.format(**given, title=step.title, reason=reason, left=left, again=again)
+        return ""
+
+    def _reason(self, number: int, hosts: t.Iterable[str]) -> str:
+        """What the module said on the first of these hosts that said why, without its advice: an upgrade repeats it after it went back."""
+        for host in hosts:
+            reason = " ".join((self.store.reason(number, host) or "").split()).partition(" Fix: ")[0].rstrip(". ")
+            if reason:
+                return f"{host}: {reason[:LONGEST]}. "
         return ""
 
     def _left(self, number: int, count: int) -> str:

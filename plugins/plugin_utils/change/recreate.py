@@ -27,13 +27,22 @@ def recreate(
     down = [name for here in found.values() for name in here["down"]]
     writer = Writer(plan, down, drain_timeout, join_timeout, dry=True)
     services = [each for each in plan["services"] if each["host"] in found]
-    writer.forget(services)
     writer.stop([each["name"] for each in services])
     for stage in plan.get("stages") or sorted({each["start"]["stage"] for each in services}):
         writer.start_anew([each["name"] for each in services if each["start"]["stage"] == stage])
     writer.return_routers()  # a run that was interrupted may have drained some, and a balancer that starts anew keeps that
     text = text_of_most([here["content"] for here in found.values() if here["content"] is not None], [].append)
-    return Script([step for each in writer.steps for step in _of(each, found)], [], [], text)
+    steps = [*_forgotten(services), *writer.steps]
+    return Script([step for each in steps for step in _of(each, found)], [], [], text)
+
+
+def _forgotten(services: t.Iterable[t.Mapping[str, t.Any]]) -> t.Iterator[Step]:
+    """A run that was interrupted may have left engines out of the routers, which keep to these lists when they start."""
+    for service in services:
+        away = (service.get("members") or {}).get("away")
+        if away:
+            title = f"Remove the list of engines that are out of {service['name']}"
+            yield Step(title, "forget", {service["host"]: {"path": away}}, check=True)
 
 
 def _of(step: Step, hosts: t.Container[str]) -> list[Step]:

@@ -89,7 +89,13 @@ class Store:
 
     def failed(self, number: int, host: str) -> bool:
         """Whether the step has failed on the host."""
-        return os.path.exists(os.path.join(self.folder, f"steps/{number}", part_name(host) + ".failed"))
+        return self.reason(number, host) is not None
+
+    def reason(self, number: int, host: str) -> str | None:
+        """Why the step has failed on the host, as its module said it; None if it has not, or if the host was lost."""
+        with contextlib.suppress(FileNotFoundError):
+            return str(self._read(f"steps/{number}", part_name(host) + ".failed").get("msg", ""))
+        return None
 
     def _number(self) -> int:
         """How many scripts were written in this run."""

@@ -47,7 +47,7 @@ def beyond(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str])
     return Call("service_state", arguments)
 
 
-def _members(arguments: Arguments, key: t.Callable[[], str]) -> Arguments:
+def _with_key(arguments: Arguments, key: t.Callable[[], str]) -> Arguments:
     token = key()
     return {**arguments, **({"token": token} if token else {})}
 
@@ -59,17 +59,17 @@ def forget(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str])
 
 def members(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
     """Change the engines of this host's routers. Arguments: those of router_members."""
-    return Call("router_members", _members(arguments, key))
+    return Call("router_members", _with_key(arguments, key))
 
 
 def ask(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
     """Ask the routers what `members` would change."""
-    return Call("router_members", _members(arguments, key), dry=True)
+    return Call("router_members", _with_key(arguments, key), dry=True)
 
 
 def read(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
     """Require that routers which restarted have the engines."""
-    return Call("router_members", _members(arguments, key), dry=True, empty=("restart", RELISTED))
+    return Call("router_members", _with_key(arguments, key), dry=True, empty=("restart", RELISTED))
 
 
 def drain(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
@@ -88,6 +88,16 @@ def balance(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]
     return Call("balancer_servers", arguments)
 
 
+def hold(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
+    """Ask whether the host has the virtual address. Arguments: those of virtual_address_info."""
+    return Call("virtual_address_info", arguments, dry=True)
+
+
+def shift(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
+    """Move the requests from routers to others, and compare them meanwhile. Arguments: those of balancer_shift."""
+    return Call("balancer_shift", _with_key(arguments, key))
+
+
 VERBS: dict[str, t.Callable[[Arguments, Arguments, t.Callable[[], str]], Call]] = {
     "state": state,
     "present": present,
@@ -99,4 +109,6 @@ VERBS: dict[str, t.Callable[[Arguments, Arguments, t.Callable[[], str]], Call]] 
     "drain": drain,
     "prove": prove,
     "balance": balance,
+    "hold": hold,
+    "shift": shift,
 }

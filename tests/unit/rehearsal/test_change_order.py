@@ -29,7 +29,7 @@ STEPS = {  # the beginnings of names of tasks and of titles of steps
     "Wait until router-1 has its engines": "in",
     "Send no new requests": "away",
     "Send requests to": "back",
-    "Move the requests to the half": "moved",
+    "Move the requests from": "moved",
 }
 NEVER = (
     "Start the services",

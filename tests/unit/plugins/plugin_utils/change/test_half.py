@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.change.half import changed, drained
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.fills import FILLS
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.half import changed, drained, shifted
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import elsewhere
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.halves import FIRST, NEW, OLD, SECOND, rounds
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.change.test_restart import ASK, GIVE, PROVE
@@ -18,7 +19,8 @@ BOTH = rounds(BEFORE, AFTER, {FIRST: OLD, SECOND: OLD}, ["router", "router-1"], 
 
 
 def script(goal, number, hosts=("n1",), **registered):
-    return goal(AFTER, {host: observed("", registered) for host in hosts}, BOTH[number], 300, 200)
+    this_round = {**BOTH[number], "seconds": 7}
+    return goal(AFTER, {host: observed("", registered) for host in hosts}, this_round, 300, 200)
 
 
 def titles(*given, **more):
@@ -75,7 +77,35 @@ def test_a_used_router_has_to_show_its_new_engines():
     assert script(changed, 1, down=["router", "router-1"]).steps[4].at["n1"]["use_timeout"] == 0
 
 
-@pytest.mark.parametrize("goal", [drained, changed])
+def test_the_only_balancer_moves_the_requests():
+    (step,) = script(shifted, 0).steps
+    assert step.title == "Move the requests from router to router-1 in steps of 7 s" and step.fill == ""
+    given = step.at["n1"]
+    assert (given["origin"], given["to"], given["seconds"], given["model"]) == (["router"], ["router-1"], 7, "m")
+    assert [router["name"] for router in given["routers"]] == ["router", "router-1"] and given["socket"]
+
+
+@pytest.mark.parametrize("held", [("n1",), ("n2",), (), ("n1", "n2")])
+def test_of_two_balancers_the_one_with_the_requests_moves_them_and_then_the_other_one_follows(held):
+    second = {**AFTER["balancer"], "host": "n2", "service": "balancer-1"}
+    address = {"address": "192.0.2.9", "hosts": [{"host": "n1"}, {"host": "n2"}]}
+    both = {**AFTER, "balancer": {**AFTER["balancer"], "more": [second]}, "virtual_address": address}
+    found = {host: observed("", {}) for host in ("n1", "n2")}
+    steps = shifted(both, found, {**BOTH[0], "seconds": 7}, 300, 200).steps
+    answers = {host: {"held": host in held} for host in ("n1", "n2")}
+    assert (
+        steps[0].at == dict.fromkeys(("n1", "n2"), {"address": "192.0.2.9"}) and [s.asked for s in steps[1:]] == [0] * 3
+    )
+    plays = [[host for host in step.at if FILLS[step.fill](step, host, answers) is not None] for step in steps[1:]]
+    one = "n2" if held == ("n2",) else "n1"
+    other = "n1" if one == "n2" else "n2"
+    assert plays == [[one], [other], [other]]
+    ready, none = (step.at[other] for step in steps[2:])
+    assert (ready["servers"], ready["state"], ready["weight"]) == (["router-1"], "ready", 100)
+    assert (none["servers"], none["state"], none["weight"]) == (["router"], "drain", 0)
+
+
+@pytest.mark.parametrize("goal", [drained, changed, shifted])
 def test_a_host_without_a_step_is_missed_too(goal):
     """Without it, the others would go on with services that it did not change."""
     found = script(goal, 0)

@@ -73,7 +73,9 @@ def test_nothing_follows_a_step_that_failed_on_one_host(tmp_path, lost):
         {"changed": False, "skipped": True}
     ] * 4
     text = stage.player.failure()
-    assert text.startswith("Step 1 of 3 failed on n2, for the reason above: Drain on n1, n2. Nothing after it was done")
+    said = "" if lost else "n2: no. "
+    begin = f"Step 1 of 3 failed on n2, for the reason above: Drain on n1, n2. {said}Nothing after it was done"
+    assert text.startswith(begin), text
     assert "the next step is: Drain on n3." in text and "run the playbook again" in text
 
 
@@ -87,6 +89,14 @@ def test_each_script_asks_for_hosts_that_were_observed_since_the_last_one(tmp_pa
     assert store.observed(["n1", "n2"]) == {}
     store.keep_host("n1", {"context": {}, "found": {"down": ["b"]}})
     assert store.observed(["n1", "n2"]) == {"n1": {"down": ["b"]}}
+
+
+def test_a_failure_repeats_the_reason_without_its_advice(tmp_path):
+    stage = Stage(tmp_path, [drain("n1", "n2")])
+    stage.answers["n2", "service_drain"] = {"failed": True, "msg": f"decode-0:\n  ended. {'x' * 600} Fix: look. Again"}
+    stage.all()
+    text = stage.player.failure()
+    assert "Drain on n1, n2. n2: decode-0: ended. xxx" in text and "look" not in text and "x" * 401 not in text
 
 
 def test_the_failure_of_a_half_says_what_serves(tmp_path):
