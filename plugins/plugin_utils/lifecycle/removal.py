@@ -52,3 +52,20 @@ def _decoded(text: str) -> Plan:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def left_text(lost: t.Sequence[str], renamed: t.Sequence[str]) -> str:
+    """What to do about hosts that left the inventory with services. ``renamed``: hosts whose machine had another name when the plan was recorded."""
+    begin = f"{', '.join(lost)}: had services of this deployment and left the inventory, so nothing was removed there. "
+    if renamed:
+        have = (
+            "has a placement of this deployment that does not name it"
+            if len(renamed) == 1
+            else "have a placement that does not name them"
+        )
+        return (
+            f"{begin}But {', '.join(renamed)} {have}, so it is probably the same machine with another name, whose services go on under that name. Fix: "
+            "compare /etc/machine-id and addresses. If it is the same machine, nothing is to be done. Do not run the playbook remove for the old name: it "
+            "would remove what serves now"
+        )
+    return f"{begin}If the services still run, they hold devices and memory. Fix: run the playbook remove with an inventory that has only these hosts."

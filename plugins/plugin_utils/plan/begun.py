@@ -55,3 +55,16 @@ def known_hosts(files: t.Iterable[str]) -> set[str]:
         record, _problem = read_text(placement_text(text))
         found |= {*begun_hosts(text), *(record_hosts(record) if record else ())}
     return found
+
+
+def renamed(files: t.Mapping[str, str]) -> list[str]:
+    """Hosts that have a placement of the deployment which does not name them: the same machine had another name when it was written.
+
+    ``files``: {host: its answer}. A host that leaves a deployment has its placement removed, and one that is new in it has none.
+    """
+    found = []
+    for host, text in sorted(files.items()):
+        record, _problem = read_text(placement_text(text))
+        if record and host not in record_hosts(record) and host not in begun_hosts(text):
+            found.append(host)
+    return found

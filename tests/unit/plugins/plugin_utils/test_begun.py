@@ -12,6 +12,7 @@ import subprocess
 import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.action.plan import abandoned
+from ansible_collections.ascend.inference.plugins.filter.left_hosts import left_hosts
 from ansible_collections.ascend.inference.plugins.module_utils.files import begun, deployment_lock
 from ansible_collections.ascend.inference.plugins.modules import service_files
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.begun import (
@@ -20,6 +21,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.begun import
     known_hosts,
     lock_holder,
     placement_text,
+    renamed,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import read_text
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.runs import RUN, begin
@@ -134,3 +136,24 @@ def test_a_lock_that_names_no_run_holds_nothing(base, lock):
     deployment_lock.take(str(base), RUN)
     (base.parent / ".inference.lock").write_text(lock)
     assert lock_holder(answer(base)) == {}
+
+
+def test_a_machine_with_another_name_is_no_host_to_remove_services_from():
+    """n2 is called node2 now: an inventory that has only n2 would remove what node2 serves."""
+    answers = {"n1": json.dumps(RECORD), "node2": json.dumps(RECORD), "new": "", "broken": "{", "n3": ""}
+    assert renamed(answers) == ["node2"]
+    begins = json.dumps(RECORD) + MARK + json.dumps({"hosts": ["n1", "n3"]})
+    assert renamed({"n3": begins, "n4": begins}) == ["n4"], "a killed run began on n3"
+    hostvars = {host: {"__inference_placement": {"stdout": text}} for host, text in answers.items()}
+    text = left_hosts({**hostvars, "lost": {}}, [*answers, "lost", "elsewhere"], ["n2"])
+    assert (
+        text.startswith("n2: had services of this deployment and left the inventory")
+        and "node2 has a placement" in text
+    )
+    assert "Do not run the playbook remove" in text and "an inventory that has only these hosts" not in text
+    del hostvars["node2"]
+    text = left_hosts(hostvars, answers, ["n2", "n9"])
+    assert (
+        text.endswith("Fix: run the playbook remove with an inventory that has only these hosts.")
+        and "renamed" not in text
+    )
