@@ -12,10 +12,10 @@ from ansible.errors import AnsibleFilterError
 from ..plugin_utils.hosts.answered import of_inventory
 
 
-def of_inventory_filter(value: t.Any, facts: t.Any, name: str) -> t.Any:
+def of_inventory_filter(value: t.Any, facts: t.Any, name: str, folder: str | None = None) -> t.Any:
     """Adapter: a refusal is an error of the filter."""
     try:
-        return of_inventory(value, facts, name)
+        return of_inventory(value, facts, name, folder)
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
 

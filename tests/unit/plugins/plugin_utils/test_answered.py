@@ -44,3 +44,29 @@ def test_variables_of_the_host_remain():
     assert of_controller({}, "x", str) == ""
     with pytest.raises(ValueError, match="answered a fact"):
         of_controller({"x": ANSWERED, "ansible_facts": {"x": ANSWERED}}, "x", str)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("files/tls.pem", "/srv/site/files/tls.pem"),
+        ("/etc/tls.pem", "/etc/tls.pem"),
+        ("~/tls.pem", "~/tls.pem"),
+        ("https://example.com/cann", "https://example.com/cann"),
+        ("", ""),
+        ({"/etc/c.pem": "c.pem"}, {"/etc/c.pem": "/srv/site/c.pem"}),
+        (["keys/a", "/b"], ["/srv/site/keys/a", "/b"]),
+    ],
+)
+def test_relative_paths_begin_at_the_folder_of_the_inventory(given, found):
+    assert of_inventory_filter(given, {}, "x", "/srv/site") == found
+
+
+@pytest.mark.parametrize("folder", ["", None])
+def test_hosts_of_the_command_line_have_no_folder(folder):
+    assert of_inventory_filter("c.pem", {}, "x", folder) == "c.pem"
+
+
+def test_a_folder_that_the_host_answered_is_refused():
+    with pytest.raises(AnsibleFilterError, match="inventory_dir names something on the controller"):
+        of_inventory_filter("c.pem", {"inventory_dir": "/root"}, "x", "/root")
