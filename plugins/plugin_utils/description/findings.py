@@ -15,6 +15,7 @@ from .values import natural
 PLACES_SHOWN = 4  # maximum number of places that are listed for a group of equal findings
 GROUPS_SHOWN = 20  # maximum number of groups that are printed for one rule
 REASON = "Accepted: "  # stands before the reason of an accepted finding, in place of its fix
+CALM = {"remark": 1, "accepted": 2}  # severities that ask nobody for anything, and their order after the others
 Written = t.Mapping[str, str]
 DEVICE = re.compile(r"(?P<host>.+) device (?P<device>\d+)")
 
@@ -39,10 +40,10 @@ def in_order(findings: t.Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def refused(findings: t.Iterable[Finding]) -> PlanError:
-    """What to raise for findings of which some are errors: these, and the warnings. Accepted findings can wait."""
+    """What to raise for findings of which some are errors: these, and the warnings. Remarks and accepted findings can wait."""
     found = list(findings)
     warnings = [finding for finding in found if finding.severity == "warning"]
-    return PlanError([finding for finding in found if finding.severity not in ("warning", "accepted")], warnings)
+    return PlanError([finding for finding in found if finding.severity == "error"], warnings)
 
 
 def report(findings: t.Sequence[Finding], warnings: t.Sequence[Finding] = (), written: Written | None = None) -> str:

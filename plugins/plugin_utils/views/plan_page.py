@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..description.findings import Finding, grouped, spans
+from ..description.findings import CALM, Finding, grouped, spans
 from ..pages.render import counted, findings_of, origin, page, verdict_of
 from .picture import Plan, picture
 from .plan_table import count, entry_url
@@ -18,7 +18,7 @@ from .plan_table import count, entry_url
 
 def plan_page(plan: Plan, run: t.Mapping[str, str] | None = None) -> str:
     """The page's text. ``run``: ``date`` and ``inventory``, which no plan knows."""
-    found = sorted(plan["findings"], key=lambda finding: finding["severity"] == "accepted")
+    found = sorted(plan["findings"], key=lambda finding: CALM.get(finding["severity"], 0))
     facts = [
         ("Model", plan["model"]["name"] or plan["model"]["path"]),
         ("Clients", entry_url(plan)),

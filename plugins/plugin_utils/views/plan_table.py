@@ -10,7 +10,7 @@ import shlex
 import typing as t
 
 from ...module_utils.tools.how_many import how_many
-from ..description.findings import Finding, finding_lines, grouped, spans
+from ..description.findings import CALM, Finding, finding_lines, grouped, spans
 from ..plan.rules.all import rules_lines
 from ..recipes.advice import advice_lines
 from ..releases.artefacts import newer_text
@@ -149,7 +149,7 @@ def _findings(plan: Plan) -> list[str]:
     if not plan["findings"]:
         return []
     findings = [Finding.from_dict(data) for data in plan["findings"]]
-    findings.sort(key=lambda finding: finding.severity == "accepted")  # what somebody has to read comes first
+    findings.sort(key=lambda finding: CALM.get(finding.severity, 0))  # what somebody has to read comes first
     title = count(grouped(findings), "finding")
     if len(grouped(findings)) < len(findings):
         title += f" at {len(findings)} places"

@@ -229,7 +229,9 @@ def image_digest(case: Case) -> t.Iterator[Finding]:
             planned = {image_of(case.context, process.host) for dummy, dummy, process in case.engines}
             names = [image] if image else sorted(planned)
             if names:  # without an engine none is planned
-                yield Finding.at(place, image, f"the image {' and '.join(names)} is named by a tag")
+                # The release's own image is what this collection chose: advice, and nothing that the user did.
+                severity = "" if image else "remark"
+                yield Finding.at(place, image, f"the image {' and '.join(names)} is named by a tag", severity=severity)
 
 
 @RULES.rule(

@@ -912,7 +912,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("MODEL-PATH", "kubernetes", {"inference_model.path": "/models/moe:2"}),
     W("MODEL-NAME", "p2p", {"inference_model.name": "qwen 3"}),
     W("RELEASE-CANDIDATE", "p2p", {"inference_release": "0.22.1rc1"}),
-    W("IMAGE-DIGEST", "docker", {"inference_image": ""}),
+    M("IMAGE-DIGEST", "docker", {"inference_image": ""}, severity="remark"),
     W("IMAGE-DIGEST", "kubernetes", {"inference_image": "registry.example:5000/vllm-ascend-own:v1"}),
     W("IMAGE-TAG", "docker", {"inference_image": "registry.example/vllm-ascend-own:latest"}),
     W("IMAGE-TAG", "docker", {f"{ROUTER}.balancer_image": "haproxy:latest", **TWO}),

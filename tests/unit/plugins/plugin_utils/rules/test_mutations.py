@@ -126,7 +126,10 @@ def test_the_message_says_what_is_wrong_here_and_not_what_the_rule_demands(mista
 
 
 # Rules of which no mistake can show the other severity, and why.
-ONE_SEVERITY = {"FLAG-RELEASE": "no vLLM of the data is newer than the one of the release main"}
+ONE_SEVERITY = {
+    "FLAG-RELEASE": "no vLLM of the data is newer than the one of the release main",
+    "IMAGE-DIGEST": "a warning, or a remark about the image that the release itself names",
+}
 
 
 def test_a_rule_that_judges_by_the_case_has_a_mistake_of_each_severity():
