@@ -384,7 +384,7 @@ def frontend_plain(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "FRONTEND-RUNTIME",
-    "Use inference_runtime: systemd, or run your own reverse proxy in front of the router.",
+    "Use inference_runtime: systemd, or give clients TLS and keys in front of the router: with the playbook entry, or a gateway of your own.",
     "upstream's images have no nginx",
 )
 def frontend_runtime(case: Case) -> t.Iterator[Finding]:
