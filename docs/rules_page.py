@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the two pages of rules, in reStructuredText, from the rules themselves.
+"""Writes the pages of rules, checks, and what verification and logs say, in reStructuredText, from the data themselves.
 
-python docs/rules_page.py [FOLDER]       # default: docs/build/rst; writes rules.rst and checks.rst; - prints both
-A name that ends in .rst is the file for the page of the rules; the other page is written to the same folder.
+python docs/rules_page.py [FOLDER]       # default: docs/build/rst; writes rules.rst, checks.rst and diagnosis.rst; - prints them
+A name that ends in .rst is the file for the page of the rules; the other pages are written to the same folder.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that contains ansible_collections, in an installed tree
 
+from ansible_collections.ascend.inference.plugins.module_utils.diagnosis.log_causes import CAUSES
+from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import FAULTS, name_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import rules_table
 
@@ -48,6 +50,24 @@ playbook ``check`` runs them and changes nothing; an *error* stops a deployment 
 :ref:`ansible_collections.ascend.inference.docsite.rules`.
 
 Checks: {count}
+"""
+DIAGNOSIS_HEAD = """\
+.. _ansible_collections.ascend.inference.docsite.diagnosis:
+
+What verification and logs say
+==============================
+
+For users with a finding of ``verify``, ``deploy``, ``status`` or ``logs``: each id, what it means, its usual cause and what to do. The finding itself
+has the names and numbers of the case. Steps of the verification are in :ref:`ansible_collections.ascend.inference.docsite.verification`.
+
+"""
+FAULTS_HEAD = "Verification\n------------\n"
+CAUSES_HEAD = """\
+Causes in logs
+--------------
+
+Known texts in the logs of vLLM, vLLM-Ascend, torch-npu, CANN, HCCL and Mooncake. ``LOG-UNKNOWN`` stands for a log without any of them: it shows the first
+error of a worker, and CANN's own advice.
 """
 
 
@@ -92,7 +112,7 @@ def entry(rule: t.Mapping[str, str], kind: str = "rule") -> str:
         f".. _ansible_collections.ascend.inference.docsite.{kind}.{rule['id'].lower()}:",
         "",
         f"**{rule['id']}** ({rule['severity']})",
-        paragraph(rule["problem"], "  "),
+        *([paragraph(rule["problem"], "  ")] if rule["problem"] else []),
     ]
     for title, text in (("Why", rule["why"]), ("Fix", rule["fix"]), ("Source", rule["source"])):
         if text:
@@ -108,7 +128,21 @@ def pages() -> dict[str, str]:
         parts.append(f"{theme}\n{'-' * len(theme)}\n")
         parts += [entry(rule) for rule in rules]
     checks = [CHECKS_HEAD.format(count=len(HOST_RULES)), *(entry(rule.as_dict(), "check") for rule in HOST_RULES)]
-    return {"rules.rst": "\n".join(parts), "checks.rst": "\n".join(checks)}
+    return {"rules.rst": "\n".join(parts), "checks.rst": "\n".join(checks), "diagnosis.rst": diagnosis()}
+
+
+def diagnosis() -> str:
+    """The page of what ``verify`` finds and of causes in logs. What verification found in a case is text of that case, so only why and fix are here."""
+    parts = [DIAGNOSIS_HEAD, FAULTS_HEAD]
+    for key, fault in sorted(FAULTS.items()):
+        rule = {"id": name_of(key), "severity": "verification", "problem": "", "why": fault.why, "fix": fault.fix}
+        parts.append(entry({**rule, "source": ""}, "diagnosis"))
+    parts.append(CAUSES_HEAD)
+    for cause in CAUSES:
+        problem = cause.problem[:1].upper() + cause.problem[1:] + "."
+        rule = {"id": cause.id, "severity": "log", "problem": problem, "why": cause.why, "fix": cause.fix}
+        parts.append(entry({**rule, "source": ""}, "diagnosis"))
+    return "\n".join(parts)
 
 
 def main() -> None:
@@ -119,7 +153,7 @@ def main() -> None:
         metavar="FOLDER",
         nargs="?",
         default=str(HERE / "build" / "rst"),
-        help="default: docs/build/rst; FOLDER/rules.rst is the same; - prints both pages",
+        help="default: docs/build/rst; FOLDER/rules.rst is the same; - prints the pages",
     )
     target = parser.parse_args().target
     if target == "-":

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Check the documentation of modules, filters, roles and the guides, and build the site docs/build/html from them.
-# The site is built from a copy with generated pages of all rules and checks, without network. Warnings are errors.
+# The site is built from a copy with generated pages of all rules, checks and causes, without network. Warnings are errors.
 # Pages with a catalog in docs/locale/zh_CN are built in Chinese, too. A translation whose paragraph changed is an error.
 . "$(dirname "$0")/../lib.sh"
 use docs
@@ -12,9 +12,9 @@ source=$(environment copy .cache/docs/source)
 export ANSIBLE_COLLECTIONS_PATH=$ROOT/.cache/docs/source:$dependencies
 pages=.cache/docs/pages site=docs/build/html
 
-say "generate the pages of all rules and checks"
+say "generate the pages of all rules, checks and causes"
 python "$source/docs/rules_page.py" "$source/docs/docsite/rst" >/dev/null
-printf '      - rules\n      - checks\n' >>"$source/docs/docsite/extra-docs.yml"
+printf '      - rules\n      - checks\n      - diagnosis\n' >>"$source/docs/docsite/extra-docs.yml"
 
 say "antsibull-docs lint"
 antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs all --disallow-unknown-collection-refs "$source"

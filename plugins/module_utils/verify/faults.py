@@ -254,6 +254,11 @@ FAULTS = {
 }
 
 
+def name_of(fault):
+    """The id of a fault of the table, as findings and pages show it."""
+    return "VERIFY-" + fault.upper().replace("_", "-")
+
+
 class Problem(NamedTuple):
     """The concrete problem with names and numbers, and its fault in the table."""
 
@@ -263,5 +268,4 @@ class Problem(NamedTuple):
     def finding(self, path: str, severity: str = "error") -> Finding:
         """The problem at a hop or a service. Raises KeyError for an unknown fault."""
         fault = FAULTS[self.fault]
-        name = "VERIFY-" + self.fault.upper().replace("_", "-")
-        return Finding(path, name, one_line(self.text), fault.fix, severity, why=fault.why)
+        return Finding(path, name_of(self.fault), one_line(self.text), fault.fix, severity, why=fault.why)

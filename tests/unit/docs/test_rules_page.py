@@ -10,6 +10,8 @@ import re
 from pathlib import Path
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.diagnosis.log_causes import CAUSES
+from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import FAULTS, Problem
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
 
@@ -38,6 +40,20 @@ def test_every_rule_is_on_its_page_with_all_its_parts(page, kind, rules):
         text = found[rule.id.lower()]
         assert text.startswith(f"**{rule.id}** ({rule.severity})")
         assert [part for part in ("Why: ", "Fix: ", "Source: ") if part not in text] == ([] if rule.fix else ["Fix: "])
+
+
+def test_every_finding_of_verification_and_logs_is_on_its_page():
+    entries = re.split(
+        r"^\.\. _ansible_collections\.ascend\.inference\.docsite\.diagnosis\.(.+):$", PAGES["diagnosis.rst"], flags=re.M
+    )
+    found = dict(zip(entries[1::2], (" ".join(text.split()) for text in entries[2::2]), strict=True))
+    faults = {Problem("text", key).finding("path").id: fault for key, fault in FAULTS.items()}
+    causes = {cause.id: cause for cause in CAUSES}
+    assert sorted(found) == sorted(name.lower() for name in (*faults, *causes))
+    plain = {name: text.replace("\\", "") for name, text in found.items()}
+    for name, told in (*faults.items(), *causes.items()):
+        assert f"Why: {told.why} Fix: {told.fix}" in plain[name.lower()]
+    assert [name for name, cause in causes.items() if cause.problem[1:] not in plain[name.lower()]] == []
 
 
 def test_issues_of_a_source_are_links():
