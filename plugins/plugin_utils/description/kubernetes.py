@@ -16,8 +16,8 @@ from .loader import choice, documented, factory, mapping, number, typed
 class Mount:
     """An additional volume of the engines' pods: a path of the node, a claim, a ConfigMap, a Secret, or memory."""
 
-    name: str = documented("Name of the volume.")
-    path: str = documented("Path in the container.")
+    name: str = documented("Name of the volume.", example="name: data")
+    path: str = documented("Path in the container.", example="path: /data")
     host_path: str = documented("Path on the node.", "")
     type: str = documented("Type of the path on the node, such as Directory.", "")
     claim: str = documented("Name of a PersistentVolumeClaim.", "")

@@ -68,15 +68,16 @@ def factory(make: t.Callable[[], t.Any]) -> t.Any:
     return dataclasses.field(default_factory=make)
 
 
-def documented(text: str, default: t.Any = dataclasses.MISSING) -> t.Any:
+def documented(text: str, default: t.Any = dataclasses.MISSING, example: str = "") -> t.Any:
     """A field with its documentation, from which the page of variables is generated.
 
-    ``default`` is a plain value, a field made by one of the functions above, or nothing for a required field.
+    ``default`` is a plain value, a field made by one of the functions above, or nothing for a required field; that one has an ``example``
+    as YAML, for who forgot it.
     """
     if isinstance(default, dataclasses.Field):
         default.metadata = types.MappingProxyType({**default.metadata, "doc": text})
         return default
-    return dataclasses.field(default=default, metadata={"doc": text})
+    return dataclasses.field(default=default, metadata={"doc": text, "example": example})
 
 
 WHY = {
@@ -144,8 +145,8 @@ class Reader:
                 values[name] = self.value(hints[name], raw[name], f"{path}.{name}", field)
             elif _required(field):
                 if readable and name not in told:  # else it is told already that the mapping, or the key, is another
-                    problem, fix = "this variable is required but not set", f"Set it: {field.metadata.get('doc', '')}"
-                    self.add(f"{path}.{name}", None, problem, fix, "VARIABLE-MISSING")
+                    fix = f"Set it: {field.metadata.get('doc', '')} Example: {field.metadata.get('example', '')}"
+                    self.add(f"{path}.{name}", None, "this variable is required but not set", fix, "VARIABLE-MISSING")
                 values[name] = self.substitute(hints[name])
         return cls(**values)
 

@@ -138,7 +138,9 @@ HOST_VARIABLES = {
 class Model:
     """The served model: ``path`` on every engine's host, ``name`` in the clients' requests."""
 
-    path: str = documented("Directory of the model on every host with an engine.")
+    path: str = documented(
+        "Directory of the model on every host with an engine.", example="path: /models/Qwen3-30B-A3B"
+    )
     name: str = documented("Model name that clients send and the API reports. Default: the last part of the path.", "")
     source: str = documented(
         "Where the role model gets the files from: modelscope:OWNER/NAME@REVISION or huggingface:OWNER/NAME@REVISION, the https:// address of a folder, "
@@ -461,8 +463,13 @@ class Verify:
 class Description:
     """All variables of one deployment."""
 
-    model: Model = documented("The model to serve.")
-    pools: Pools = documented("The pools of engines: kinds, number of instances, sizes.")
+    model: Model = documented(
+        "The model to serve.", example="inference_model: {path: /models/Qwen3-30B-A3B, name: qwen3}"
+    )
+    pools: Pools = documented(
+        "The pools of engines: kinds, number of instances, sizes.",
+        example="inference_pools: {prefill: {tensor_parallel_size: 8}, decode: {tensor_parallel_size: 8}}",
+    )
     recipe: str = documented(
         "Documented deployment whose settings are taken where this inventory has none; the playbook recipes lists them.",
         "",

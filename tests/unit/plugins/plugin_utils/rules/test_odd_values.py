@@ -10,10 +10,14 @@ import types
 import typing as t
 
 import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.description import loader
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.inventory import deployment_variables
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.kubernetes import Mount
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import (
     Description,
+    Model,
     read_description,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
@@ -284,4 +288,16 @@ def test_a_text_in_place_of_a_mapping_is_one_finding_with_an_example():
 def test_a_missing_variable_is_told_what_it_is():
     (found,) = judged("p2p", {"inference_model": {"name": "x"}})
     assert (found["id"], found["path"]) == ("VARIABLE-MISSING", "inference_model.path")
-    assert found["fix"] == "Set it: Directory of the model on every host with an engine."
+    assert found["fix"] == (
+        "Set it: Directory of the model on every host with an engine. Example: path: /models/Qwen3-30B-A3B"
+    )
+
+
+@pytest.mark.parametrize("record", [Description, Model, Mount])
+def test_each_required_variable_has_an_example_that_can_be_copied(record):
+    required = {
+        field.name: field.metadata["example"] for field in dataclasses.fields(record) if loader._required(field)
+    }
+    assert required
+    for name, example in required.items():
+        assert [key.removeprefix("inference_") for key in yaml.safe_load(example)] == [name]
