@@ -20,7 +20,7 @@ from ..verify.plan import VerifyPlan
 from ..verify.probe import READERS, Keys, Limits, Probe
 from ..verify.ready import needed_tokens
 from .blame import MOST, blamed, covering, crossing
-from .progress import DOWN, SILENT, STALLED, Progress
+from .progress import DOWN, OK, SILENT, STALLED, Progress
 from .results import CLIENTS, Outcome, Results
 
 TRIES = 3  # of a request whose KV seems to be computed by decode: counters are read while clients use the engines
@@ -72,14 +72,23 @@ class Rounds:
     def round(self) -> None:
         """Progress first: the requests of the probe are requests, too."""
         began = self.ticks()
+        now = self.clock()
         self._look()
         good = self._clients()
         tried = {pair: self._pair(*pair) for pair in self._chosen()}
         if self.pairs and not (good and all(tried.values())):
             self._search(tried, began + self.settings.interval)
         away = {name for name, state in self.progress.states.items() if state.state in (DOWN, SILENT)}
-        found = blamed(self.results.paths(), away)
-        self.blamed = {name: self.blamed.get(name, 0) + 1 for name in found}
+        # Older results say nothing about now: an engine that worked a minute ago may be the one that does not any more.
+        paths = [path for path in self.results.paths() if path.last and path.last.at >= now]
+        works = {name for path in paths if path.success for name in path.name.split("->")}
+        kept = {name: rounds for name, rounds in self.blamed.items() if name not in works and name not in away}
+        # One that computes other requests is slow, and not broken.
+        busy = {name for name, state in self.progress.states.items() if state.state == OK and state.requests}
+        self.blamed = {
+            **kept,
+            **{name: self.blamed.get(name, 0) + 1 for name in blamed(paths, away) if name not in busy},
+        }
         self.count += 1
         self.finished, self.ended = self.clock(), self.ticks()
 

@@ -265,9 +265,9 @@ def _keys(services: t.Sequence[Report]) -> list[str]:
 
 def _blamed(services: t.Sequence[Report]) -> list[Report]:
     """The services, with a finding in the row of each engine over which the probe's requests all fail: the row itself shows a healthy process."""
-    names = {name for service in services for name in (service.get("kv") or {}).get("blamed", ())}
+    names = {name for service in _probes(services) for name in service["kv"].get("blamed", ())}
     text = (
-        "fails each request that the probe sends over it, while its peers work with other engines. As it is always idle, a router may prefer it. Fix: "
+        "fails each request that the probe sends over it, while its peers work with other engines. If it is idle, a router may prefer it. Fix: "
         "run ascend.inference.restart with inference_services: [{}]"
     )
     return [
@@ -276,6 +276,11 @@ def _blamed(services: t.Sequence[Report]) -> list[Report]:
         else service
         for service in services
     ]
+
+
+def _probes(services: t.Iterable[Report]) -> list[Report]:
+    """The rows that may speak of other services."""
+    return [service for service in services if service["kind"] == "probe" and service.get("kv")]
 
 
 def _stamp(seconds: float | None) -> str | None:
@@ -302,7 +307,7 @@ def running_text(report: t.Mapping[str, t.Any]) -> str:
     """How many services run, and whether that is all there is to say."""
     services = report["services"]
     running = sum(service["state"] == "running" and service["answers"] is not False for service in services)
-    if any((service.get("kv") or {}).get("clients") is False for service in services):
+    if any(service["kv"].get("clients") is False for service in _probes(services)):
         return f"clients get no answers, although {running} of {len(services)} services run"
     return f"{running} of {len(services)} services run" + (", no findings" if report["healthy"] else "")
 

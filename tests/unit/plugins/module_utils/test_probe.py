@@ -161,6 +161,46 @@ def test_rounds_in_a_row_are_counted_and_the_clients_are_named(tmp_path):
     assert pages.page_of(found)["clients"] in (True, False)
 
 
+def test_no_engine_is_blamed_by_results_of_earlier_rounds(tmp_path):
+    """The only prefill engine hangs: there is no time for all pairs in a round, and decode engines worked with it a minute ago."""
+    with Cluster(tmp_path, prefill=1, decode=4) as cluster:
+        found = probed(cluster, 4, timeout=1.0)
+        found.settings = found.settings._replace(interval=0.0)
+        next(each for each in cluster.engines if each.name == "prefill-0").faults.add("fails_completions")
+        seen = []
+        for dummy in range(4):
+            found.round()
+            seen.append(dict(found.blamed))
+    assert seen == [{}] * 4
+
+
+def test_a_round_in_which_an_engine_is_not_tried_is_not_counted(tmp_path):
+    names = ("decode-2", "decode-3")
+    with Cluster(tmp_path, prefill=1, decode=4, faults={name: ["fails_completions"] for name in names}) as cluster:
+        found = probed(cluster, 4, timeout=1.0)
+        for engine in cluster.engines:
+            engine.faults.clear()
+        before = dict(found.blamed)
+        found.round()
+    assert set(before) == set(names) and all(number <= before[name] for name, number in found.blamed.items())
+
+
+def test_an_engine_that_computes_other_requests_is_not_blamed(tmp_path):
+    """Its answers to the probe are late because it has much to do, which a restart would make worse."""
+    with Cluster(tmp_path, prefill=1, decode=2, faults={"decode-1": ["fails_completions"]}) as cluster:
+        found = probed(cluster, 2, timeout=1.0)
+        before, looks = found.blamed["decode-1"], found._look
+        found._look = lambda: (looks(), found.progress.states.update({"decode-1": State("ok", 0.0, 9.0)}))
+        found.round()
+        assert found.blamed == {"decode-1": before}
+        found.blamed = {}
+        found.round()
+        assert found.blamed == {}
+        found._look = looks
+        found.round()
+        assert found.blamed == {"decode-1": 1}
+
+
 def path_of(name, success):
     return Path(name, success, () if success else ("broken",), None if success is None else Outcome(1.0, ""))
 
