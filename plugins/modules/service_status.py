@@ -262,9 +262,12 @@ def drilled(directory):
     return [text] if text else []
 
 
-def noted(directory):
-    """What is known in the deployment's folder, for the host's findings."""
-    return [text for look in (unfinished, drilled, measured, edited.findings) for text in look(directory)]
+def noted(directory, unreadable):
+    """What is known in the deployment's folder, for the host's findings. ``unreadable``: they name the plan's own file already."""
+    changing = unfinished(directory)
+    # A change that has not ended may have listed files that it did not write yet.
+    files = edited.findings(directory, removed=not changing, but={os.path.join(directory, PLAN)} if unreadable else ())
+    return [*changing, *drilled(directory), *measured(directory), *files]
 
 
 def no_plan(problem, unreadable):
@@ -297,7 +300,7 @@ def main():
     host = Host(runtime, found, params["planned"], unreadable=unreadable)
     rows, findings = host.look(params["timeout"], params["lines"])
     first = [no_plan(problem, unreadable)] if problem else []
-    findings = [*first, *noted(params["directory"]), *findings]
+    findings = [*first, *noted(params["directory"], unreadable), *findings]
     digest = plan["digest"] if plan else ""
     told = {**nothing, "plan_digest": digest, "exposure": known.get("exposure"), "services": rows}
     told["unverified"] = untried(params["directory"], plan) if plan else {}

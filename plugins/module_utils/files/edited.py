@@ -50,11 +50,11 @@ def _state(base, path, digests):
     return "" if entry.kind == "file" and manifest.digest(entry.content) in digests else "edited"
 
 
-def findings(base):
-    """A text for the files that were edited, and one for those that were removed."""
-    states = edited(base)
-    for there, word in ((True, "edited"), (False, "removed")):
-        paths = [path for path, present in states if present is there]
+def findings(base, removed=True, but=()):
+    """A text for the files that were edited, and unless ``removed`` is false one for those that were removed. ``but``: paths that are left out."""
+    states = [(path, there) for path, there in edited(base) if path not in but]
+    for present, word in ((True, "edited"), (False, "removed")):
+        paths = [path for path, there in states if there is present and (present or removed)]
         if paths:
             more = f" and {len(paths) - MOST} more" if len(paths) > MOST else ""
             verbs = ("was", "it was") if len(paths) == 1 else ("were", "they were")

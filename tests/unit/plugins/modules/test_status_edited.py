@@ -9,7 +9,11 @@ import json
 import os
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.files import edited, manifest
+from ansible_collections.ascend.inference.plugins.module_utils.files import (
+    edited,
+    journal,
+    manifest,
+)
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 
 QUESTION = {
@@ -83,3 +87,18 @@ def test_a_file_that_is_no_longer_planned_is_none(run_module, base):
     run_module("service_files", directory=str(base), name="services", folders=[{"path": str(base)}], files=[])
     os.unlink(base / "conf")
     assert edited.edited(str(base)) == []
+
+
+def test_files_that_an_interrupted_run_has_not_written_were_not_removed(run_module, base):
+    """It lists new files before it writes them."""
+    (base / "run.sh").write_text("other")
+    os.unlink(base / "conf")
+    journal.note(str(base), journal.CHANGING, {"digest": "p", "release": "1.0"}, {"id": "r"})
+    (found,) = findings(run_module, base)
+    assert "run.sh was edited" in found and "conf" not in found
+
+
+def test_a_plan_that_cannot_be_read_is_named_once(run_module, base):
+    (base / "plan.json").write_text("{")
+    result = run_module("service_status", directory=str(base), host="n1", planned=QUESTION)
+    assert len([text for text in result["findings"] if "plan.json" in text]) == 1
