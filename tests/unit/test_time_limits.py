@@ -52,7 +52,11 @@ def test_status_waits_for_no_host():
     limits = {
         name: value for play in plays for name, value in play.get("vars", {}).items() if name.endswith("_timeout")
     }
+    connects = limits.pop("ansible_ssh_timeout")
     assert limits == {"__inference_places_timeout": 6, "__inference_status_timeout": 20}
+    assert connects < limits["__inference_places_timeout"], (
+        "else a host that is off is called one that takes connections"
+    )
     for name in limits:
         used = [path for path in ROOT.glob("playbooks/shared/*.yml") if f'timeout: "{{{{ {name} |' in path.read_text()]
         assert len(used) == 1, name

@@ -38,8 +38,8 @@ def restarted(state, answers, now):
     if state["restarts"] < ENDS or age is None or age >= RECENT or in_loop(state, answers, now):
         return text + "; see its log"
     return (
-        f"{text}, the last time {max(0, age):.0f} s ago: that is a crash loop, although it runs now. Fix: read in its log how its last life ended, and "
-        "remove the cause; a playbook that restarts it begins the count anew"
+        f"{text}, the last time {max(0, age):.0f} s ago: if the others were shortly before, that is a crash loop, although it runs now. Fix: read in its "
+        "log when and how its lives ended, and remove the cause; a playbook that restarts it begins the count anew"
     )
 
 
