@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.utils.unsafe_proxy import wrap_var
+
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.lifecycle import rollback
-from ..plugin_utils.lifecycle.halves import seen
+from ..plugin_utils.lifecycle import halves, rollback
 from ..plugin_utils.plan.record import stored_plan, whole_plan
 
 
@@ -17,14 +18,13 @@ def rollback_mode(
     hostvars: t.Any, hosts: t.Iterable[str], text: t.Any, allow_pause: t.Any = False, asked: t.Any = ""
 ) -> dict[str, t.Any]:
     """Adapter: ``text`` is the recorded plan.json of a host, empty without one; ``asked``: inference_upgrade_mode."""
-    hosts = list(hosts)
     previous = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}
-    locked = [plain(hostvars[host].get("__inference_locked")) or {} for host in hosts if previous[host]]
+    locked = [plain(hostvars[host].get("__inference_locked")) or {} for host in previous if previous[host]]
     return rollback.mode(
         previous,
         stored_plan(str(text or "")),
         [found.get("phase", "") for found in locked],
-        seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts if previous[host]}),
+        halves.seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in previous if previous[host]}),
         rollback.halved([str(found.get("half") or "") for found in locked], previous),
         bool(allow_pause),
         str(plain(asked) or ""),
@@ -37,4 +37,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"_rollback_mode": rollback_mode}
+        return {"_rollback_mode": lambda *given: wrap_var(rollback_mode(*given))}  # texts of hosts are no templates

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.utils.unsafe_proxy import wrap_var
+
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle import rollback, upgrade
 from ..plugin_utils.plan.record import whole_plan
@@ -17,7 +19,7 @@ def adapted(function: t.Callable[..., t.Any], fact: str) -> t.Callable[..., t.An
 
     def call(hostvars: t.Any, hosts: t.Iterable[str], *arguments: t.Any) -> t.Any:
         found = {host: whole_plan(plain(hostvars[host].get(fact)) or {}) for host in hosts}
-        return function(found, *map(plain, arguments))
+        return wrap_var(function(found, *map(plain, arguments)))  # texts of hosts are no templates
 
     return call
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ansible.utils.unsafe_proxy import wrap_var
+
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.lifecycle import upgrade
-from ..plugin_utils.lifecycle.halves import seen
+from ..plugin_utils.lifecycle import halves, upgrade
 from ..plugin_utils.plan.record import stored_plan, whole_plan
 
 
@@ -26,7 +27,7 @@ def upgrade_mode(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, asked: t.
     # After a change of one half each router knows its own half only, whatever the revisions are.
     halved = any(found.get("half") for found in locked)
     revisions = {str(name) for found in locked for name in found.get("revisions") or () if not halved}
-    runs = seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts})
+    runs = halves.seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts})
     running = stored_plan(json.dumps(next((found["unverified"] for found in locked if found.get("unverified")), {})))
     return upgrade.mode(deployed, plain(plan), str(plain(asked)), interrupted, runs, revisions, running)
 
@@ -36,4 +37,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"_upgrade_mode": upgrade_mode}
+        return {"_upgrade_mode": lambda *given: wrap_var(upgrade_mode(*given))}  # texts of hosts are no templates
