@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import typing as t
 
 from ansible import constants
@@ -15,7 +16,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 
 from ..plugin_utils.change.deploy import deploy
 from ..plugin_utils.change.half import changed, drained, shifted
-from ..plugin_utils.change.observe import known, questions
+from ..plugin_utils.change.observe import known, own, questions
 from ..plugin_utils.change.player import Player, elsewhere, observation, refusal
 from ..plugin_utils.change.recreate import recreate
 from ..plugin_utils.change.rejoin import rejoin
@@ -75,7 +76,7 @@ class ActionModule(Asked):
         if found.get("failed") or found.get("unreachable"):
             return {**found, "changed": False}
         try:
-            known_here = {"context": context, "found": observation(found, host)}
+            known_here = {"context": context, "found": own(observation(found, host), context["services"])}
             self._store.keep_host(host, {**known_here, "directory": arguments["directory"]})
         except ValueError as error:
             return self._refused(str(error))
@@ -83,14 +84,18 @@ class ActionModule(Asked):
 
     def _observe_more(self, arguments: Result, host: str) -> Result:
         """What was registered, what routers and the balancer have, and what was recorded."""
-        asked = host in self._vars["ansible_play_hosts"][:ASKED]
+        # A plan to which a run goes back may lack hosts of the play, which observe nothing.
+        here = (
+            name for name in self._vars["ansible_play_hosts"] if "__service_registered" in self._vars["hostvars"][name]
+        )
+        asked = host in itertools.islice(here, ASKED)
         given = [arguments[key] for key in ("members", "balancer", "directory")]
         answers = {}
         for key, question in questions(*given, asked, arguments["registered"]).items():
             answers[key] = self._execute(question.module, question.arguments, True)
             if question.needed and (answers[key].get("failed") or answers[key].get("unreachable")):
                 return {**answers[key], "changed": False}
-        found = known(arguments["registered"], answers, asked)
+        found = own(known(arguments["registered"], answers, asked), arguments["context"]["services"])
         self._store.keep_host(host, {"found": found, **{key: arguments[key] for key in ("context", "directory")}})
         return {"changed": False}
 

@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import typing as t
 
+from ..lifecycle.halves import OTHER_HALF
 from ..plan.agreed import text_of_most
 from .phrases import Plan, Writer
 from .script import Script, some
 
 Found = t.Mapping[str, t.Mapping[str, t.Any]]
 Round = t.Mapping[str, t.Any]
+BEFORE = "The {other} half serves; the {half} half does, too, where it still gets requests."
 SERVING = "The {half} half gets no requests; the other half serves."
+JOINING = "The {other} half serves; the {half} half does, too, where it gets requests already."
+SHIFTING = "Both halves run; each balancer sends requests to the {other} half, unless it has finished the step that moves them."
 
 
 def drained(plan: Plan, found: Found, this_round: Round, drain_timeout: int, join_timeout: int) -> Script:
@@ -31,7 +35,7 @@ def drained(plan: Plan, found: Found, this_round: Round, drain_timeout: int, joi
     listed = some([engine["name"] for engine in this_round["engines"]])
     writer.keep(f"Take {listed} out of {some(serving['routers'])}", serving["routers"], serving["engines"])
     writer.finish(this_round["engines"], this_round["upstream"])
-    return _script(writer, found, this_round)
+    return _script(writer, found, this_round, BEFORE)
 
 
 def changed(plan: Plan, found: Found, this_round: Round, drain_timeout: int, join_timeout: int) -> Script:
@@ -47,14 +51,14 @@ def changed(plan: Plan, found: Found, this_round: Round, drain_timeout: int, joi
     else:
         title = f"Give {some(this_round['routers'])} the engines of this half and no others"
         writer.keep(title, this_round["routers"], this_round["engines"])
-    return _script(writer, found, this_round)
+    return _script(writer, found, this_round, JOINING if this_round["last"] else SERVING)
 
 
 def shifted(plan: Plan, found: Found, this_round: Round, drain_timeout: int, join_timeout: int) -> Script:
     """The half gets the requests of the other one. Arguments: as `drained`."""
     writer, shift = _writer(plan, found, drain_timeout, join_timeout), this_round["shift"]
     writer.shift(shift["from"], shift["to"], shift["routers"], this_round["seconds"])
-    return _script(writer, found, this_round)
+    return _script(writer, found, this_round, SHIFTING)
 
 
 def _writer(plan: Plan, found: Found, drain_timeout: int, join_timeout: int) -> Writer:
@@ -62,8 +66,10 @@ def _writer(plan: Plan, found: Found, drain_timeout: int, join_timeout: int) -> 
     return Writer(plan, down, drain_timeout, join_timeout, dry=True)
 
 
-def _script(writer: Writer, found: Found, this_round: Round) -> Script:
+def _script(writer: Writer, found: Found, this_round: Round, serving: str) -> Script:
     """Without one of its hosts the others would go on with services that it did not change."""
     text = text_of_most([here["content"] for here in found.values() if here["content"] is not None], [].append)
     hosts = tuple(dict.fromkeys(each["host"] for each in writer.plan["services"]))
-    return Script(writer.steps, [], [], text, hosts, SERVING.format(half=this_round["half"]))
+    return Script(
+        writer.steps, [], [], text, hosts, serving.format(half=this_round["half"], other=OTHER_HALF[this_round["half"]])
+    )

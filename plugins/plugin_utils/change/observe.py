@@ -20,6 +20,12 @@ class Question(t.NamedTuple):
     needed: bool = False
 
 
+def own(found: t.Mapping[str, t.Any], services: t.Iterable[t.Mapping[str, t.Any]]) -> Record:
+    """``found`` without names of services that are not on the host, whose ``services`` are: it says nothing of others."""
+    names, lists = {service["name"] for service in services}, ("down", "outdated", "rekeyed", "keyed", "healthy")
+    return {key: [name for name in value if name in names] if key in lists else value for key, value in found.items()}
+
+
 def questions(
     members: t.Mapping[str, t.Any],
     balancer: t.Mapping[str, t.Any],

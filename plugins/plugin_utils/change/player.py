@@ -89,17 +89,22 @@ class Player:
 
     def failure(self) -> str:
         """Which step failed where, and what was left out; empty if all steps are done."""
-        count = self.store.count()
+        count, found = self.store.count(), []
         for number in range(count):
-            missing = [host for host in self._hosts(number) if not self._done(number, host)]
+            hosts = [host for host in self._hosts(number) if self._goes_on(number, host)]
+            missing = [host for host in hosts if not self._done(number, host)]
             if missing:
                 given = {"number": number + 1, "count": count, "hosts": some(missing)}
-                step = self.store.step(number)
-                left = ALONE if step.alone else self._left(number + 1, count)
+                step, ends = self.store.step(number), self._ends(number)
+                alone = step.alone and not ends
+                others = {host for each in range(count) for host in self._hosts(each)} - {*missing}
+                left = (ALONE if others else "") if alone else self._left(number + 1, count)
                 again = "" if step.alone or self.store.serving() else ", which returns them"
                 reason = self._reason(number, missing)
-                return FAILED.format(**given, title=step.title, reason=reason, left=left, again=again)
-        return ""
+                found.append(FAILED.format(**given, title=step.title, reason=reason, left=left, again=again))
+                if not alone:
+                    break
+        return "\n".join(found)
 
     def _reason(self, number: int, hosts: t.Iterable[str]) -> str:
         """What the module said on the first of these hosts that said why, without its advice: an upgrade repeats it after it went back."""
@@ -117,11 +122,17 @@ class Player:
 
     def _reached(self, number: int) -> bool:
         """Whether the last step before that had something to do is done on all of its hosts; each earlier one was when it began."""
+        if any(self._ends(earlier) for earlier in range(number)):
+            return False
         for earlier in range(number - 1, -1, -1):
             hosts = self._hosts(earlier)
             if hosts:
                 return self.store.step(earlier).alone or all(self._done(earlier, host) for host in hosts)
         return True
+
+    def _ends(self, number: int) -> bool:
+        """Whether the step has failed on a host without which the others must not go on."""
+        return any(self.store.failed(number, host) for host in self.store.step(number).needed)
 
     def _goes_on(self, number: int, host: str) -> bool:
         """Whether the host has done its part of all steps before, which matters where others went on without it."""

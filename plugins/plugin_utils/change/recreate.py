@@ -11,17 +11,21 @@ from ..plan.agreed import text_of_most
 from .phrases import Plan, Writer
 from .script import Script, Step
 
+Found = t.Mapping[str, t.Mapping[str, t.Any]]
+STOPPED = "Services that have stopped are not started beside those of another revision, with which they would exchange KV cache."
+
 
 def recreate(
     plan: Plan,
-    found: t.Mapping[str, t.Mapping[str, t.Any]],
+    found: Found,
     drain_timeout: int,
     join_timeout: int,
     **_options: t.Any,
 ) -> Script:
     """All services stop, and start stage by stage.
 
-    What can start starts: hosts that are lost or fail have no further step, and those that are not in ``found`` have none. ``plan``: the whole plan;
+    What can start starts: hosts that are lost or fail have no further step, and those that are not in ``found`` have none. But nothing starts if a
+    host answers that it cannot stop services of another revision, with which new ones would exchange KV cache. ``plan``: the whole plan;
     ``found``: {host: what `observe.known` returns}; the timeouts are seconds; the other options are those of a deploy, and none matters here.
     """
     down = [name for here in found.values() for name in here["down"]]
@@ -33,7 +37,7 @@ def recreate(
     writer.return_routers()  # a run that was interrupted may have drained some, and a balancer that starts anew keeps that
     text = text_of_most([here["content"] for here in found.values() if here["content"] is not None], [].append)
     steps = [*_forgotten(services), *writer.steps]
-    return Script([step for each in steps for step in _of(each, found)], [], [], text)
+    return Script([step for each in steps for step in _of(each, found)], [], [], text, serving=STOPPED)
 
 
 def _forgotten(services: t.Iterable[t.Mapping[str, t.Any]]) -> t.Iterator[Step]:
@@ -45,6 +49,8 @@ def _forgotten(services: t.Iterable[t.Mapping[str, t.Any]]) -> t.Iterator[Step]:
             yield Step(title, "forget", {service["host"]: {"path": away}}, check=True)
 
 
-def _of(step: Step, hosts: t.Container[str]) -> list[Step]:
-    at = {host: arguments for host, arguments in step.at.items() if host in hosts}
-    return [step._replace(at=at, alone=True)] if at else []
+def _of(step: Step, found: Found) -> list[Step]:
+    at = {host: arguments for host, arguments in step.at.items() if host in found}
+    stops = step.verb == "state" and all(given["state"] == "stopped" for given in at.values())
+    needed = sorted(host for host in at if found[host]["outdated"]) if stops else []
+    return [step._replace(at=at, alone=True, needed=needed)] if at else []

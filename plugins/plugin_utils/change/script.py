@@ -23,7 +23,7 @@ class Step(t.NamedTuple):
     mode plays it. What depends on answers is filled in when the step is played: ``fill`` is a name in ``fills.FILLS``, ``asked`` the number of the
     step with the answers, from 0, and ``given`` what the filling needs besides. ``beyond``: a host that is not in the play, where the step is played
     for the host of ``at``; if it cannot be reached, the script goes on. ``alone``: whether the other hosts go on without one on which it fails,
-    which has no further step and fails the script at its end.
+    which has no further step and fails the script at its end. ``needed``: those of its hosts that end the script if they fail, not if they are lost.
     """
 
     title: str
@@ -35,6 +35,7 @@ class Step(t.NamedTuple):
     given: t.Any = None
     beyond: str = ""
     alone: bool = False
+    needed: t.Sequence[str] = ()
 
 
 class Script(t.NamedTuple):

@@ -127,6 +127,47 @@ def test_a_host_that_fails_alone_has_no_further_step_and_the_others_go_on(tmp_pa
     assert "Nothing after it" not in text
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_nothing_starts_if_a_host_says_that_what_it_needs_to_stop_runs_on(tmp_path, lost):
+    """A host that is lost says nothing, and the others need not wait for it."""
+    alone = {"alone": True}
+    stage = Stage(
+        tmp_path, [drain("n1", "n2", needed=["n2"], **alone), drain("n2", **alone), drain("n1", "n3", **alone)]
+    )
+    stage.answers["n2", "service_drain"] = {"failed": True, "msg": "no"}
+    stage.play(0, "n1")
+    if lost:
+        with pytest.raises(ConnectionError):
+            stage.play(0, "n2", lost=True)
+    else:
+        assert stage.play(0, "n2")["failed"]
+    for number, host in ((1, "n2"), (2, "n1"), (2, "n3")):
+        stage.play(number, host)
+    assert stage.called() == [(0, "n1"), (0, "n2"), *([(2, "n1"), (2, "n3")] if lost else [])]
+    text = stage.player.failure()
+    assert ("The other hosts went on" in text) is lost and ("Nothing after it was done" in text) is not lost, text
+
+
+def test_each_host_that_fails_alone_is_named_with_its_reason(tmp_path):
+    alone = {"alone": True}
+    stage = Stage(tmp_path, [drain("n1", "n2", **alone), drain("n1", "n3", **alone), drain("n1", "n3", **alone)])
+    stage.answers["n2", "service_drain"] = {"failed": True, "msg": "disk is full"}
+    stage.play(0, "n1")
+    stage.play(0, "n2")
+    stage.answers["n3", "service_drain"] = {"failed": True, "msg": "no NPU"}
+    for number in (1, 2):
+        stage.play(number, "n1")
+        stage.play(number, "n3")
+    first, second = stage.player.failure().split("\n")
+    assert first.startswith("Step 1 of 3 failed on n2") and "n2: disk is full." in first
+    assert second.startswith("Step 2 of 3 failed on n3") and "n3: no NPU." in second
+
+
+def test_a_host_that_is_alone_had_no_others(tmp_path):
+    stage = Stage(tmp_path, [drain("n1", alone=True), drain("n1", alone=True)])
+    assert "The other hosts" not in stage.player.failure()
+
+
 def test_the_failure_of_the_last_step_names_no_next_one(tmp_path):
     stage = Stage(tmp_path, [drain("n1")])
     assert "Step 1 of 1 failed on n1" in stage.player.failure() and "next" not in stage.player.failure()

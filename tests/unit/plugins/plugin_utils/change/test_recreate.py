@@ -49,6 +49,15 @@ def test_no_host_holds_up_another_one():
         assert alone and all(set(step.at) == {name} for step in alone)
 
 
+@pytest.mark.parametrize("outdated", [[], ["decode-0"]])
+def test_services_of_another_revision_have_to_stop_before_one_starts(outdated):
+    steps = script(plan(**BALANCED), ["n1"], outdated=outdated).steps
+    stop = next(step for step in steps if step.title.startswith("Stop "))
+    assert list(stop.needed) == (["n1"] if outdated else []) and not any(
+        step.needed for step in steps if step is not stop
+    )
+
+
 @pytest.mark.parametrize("down", [[], ["balancer"]])
 def test_check_mode_asks_a_balancer_that_runs(down):
     steps = script(plan(**BALANCED), ["n1"], down=down).steps
