@@ -141,7 +141,8 @@ class Kubernetes:
     """Settings of the engines in a cluster."""
 
     namespace: str = documented(
-        "Namespace of all objects. The role creates it only with kthena_create_namespace.", typed("object", "default")
+        "Namespace of all objects. The role creates it only with kthena_create_namespace.",
+        typed("namespace", "default"),
     )
     kthena_version: str = documented(
         "Version of Kthena; v0.4.0 has no maxUnavailable per role, main (after v1.0.0) has a partition per role. Compared with the CRD of the cluster.",

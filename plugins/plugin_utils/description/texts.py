@@ -63,7 +63,11 @@ KINDS: dict[str, Kind] = {
         re.compile(r"[0-9A-Fa-f:.]+(/\d{1,3})?", re.ASCII), "an IP address or a network, such as 10.0.0.0/24"
     ),
     "numbers": Kind(re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*", re.ASCII), "numbers and ranges, such as 0-3,8"),
-    # RFC 1123, and of at most 253 characters; a namespace has no dot, which the cluster says.
+    # RFC 1123: a label, as in the names of services; other objects may have several with dots, together at most 253 characters.
+    "namespace": Kind(
+        re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII),
+        "the name of a Kubernetes namespace of at most 63 lower-case letters, digits and -, such as team-1",
+    ),
     "object": Kind(
         re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII),
         "the name of a Kubernetes object of lower-case letters, digits and . -",

@@ -162,6 +162,7 @@ def test_every_kind_refuses_what_ends_a_line_and_what_looks_like_an_option(kind)
         "image": ("a", "quay.io/ascend/vllm-ascend:v0.23.0-a3", "localhost:5000/x@sha256:0123", "[fd00::1]:5000/x:y"),
         "interface": ("eth0", "bond0.100", "enp1s0:1", "br-lan"),
         "mount": ("/a:/b", "/a b:/c:ro", "data:/x:rw,z"),
+        "namespace": ("default", "team-1", "0", "a" * 63),
         "object": ("default", "team-1", "a.b-c.d", "0"),
         "release": ("0.23.0", "main", "0.22.1rc1", "0.9.1+site"),
         "size": ("16g", "64Gi", "1.5 GB", "1024"),
@@ -171,6 +172,15 @@ def test_every_kind_refuses_what_ends_a_line_and_what_looks_like_an_option(kind)
 def test_usual_values_are_of_their_kind(kind, texts):
     for text in texts:
         assert not problem_of(text, kind), text
+
+
+@pytest.mark.parametrize("text", ["my.models", "My-Models", "-a", "a-", "a" * 64])
+def test_a_namespace_is_one_label(text):
+    """It is a part of the names of services, in which a dot would begin another one."""
+    assert problem_of(text, "namespace")
+    assert refused({"inference_kubernetes.namespace": text}, "kubernetes") == {
+        ("VARIABLE-TEXT", "inference_kubernetes.namespace")
+    }
 
 
 def test_a_word_of_the_cluster_is_read_the_same_way():
