@@ -178,9 +178,8 @@ ARGUMENTS = {
     "lines": {"type": "int", "default": 5},
 }
 
-RUNTIME = (
-    6  # seconds for all questions to the runtime: a hanging Docker is one finding, and no host that does not answer
-)
+# Seconds for all questions to the runtime: a hanging Docker is one finding, and no host that does not answer.
+RUNTIME = 6
 
 DAMAGED = (
     "{} {}, so it is not known whether a change has ended, or an upgrade was interrupted half-way. Fix: if no run changes the deployment, run "

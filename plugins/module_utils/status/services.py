@@ -259,9 +259,8 @@ class Host:
         """Rows, and the host's findings: ``([row], [text])``."""
         services = self._services()
         with ThreadPoolExecutor(max_workers=MOST_AT_ONCE) as pool:
-            asked = pool.submit(
-                self.runtime.states, services
-            )  # a runtime that hangs takes the time of the services that do
+            # At the same time: a runtime that hangs must not take longer than the services that do.
+            asked = pool.submit(self.runtime.states, services)
             answers = list(pool.map(lambda service: query(service, timeout, self.get), services))
         try:
             states, problems = asked.result(), []

@@ -122,7 +122,7 @@ class Player:
 
     def _reached(self, number: int) -> bool:
         """Whether the last step before that had something to do is done on all of its hosts; each earlier one was when it began."""
-        if any(self._ends(earlier) for earlier in range(number)):
+        if self.store.alone() and any(self._ends(earlier) for earlier in range(number)):
             return False
         for earlier in range(number - 1, -1, -1):
             hosts = self._hosts(earlier)
@@ -136,7 +136,7 @@ class Player:
 
     def _goes_on(self, number: int, host: str) -> bool:
         """Whether the host has done its part of all steps before, which matters where others went on without it."""
-        return all(
+        return not self.store.alone() or all(
             self._done(earlier, host)
             for earlier in range(number)
             if self.store.step(earlier).alone and host in self._hosts(earlier)

@@ -51,9 +51,12 @@ class Store:
         """Write all steps, in the place of those of an earlier change of this run."""
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(os.path.join(self.folder, "steps"))
-        self._write(
-            "", "script.json", {"count": len(script.steps), "serving": script.serving, "number": self._number() + 1}
-        )
+        known = {
+            "count": len(script.steps),
+            "serving": script.serving,
+            "alone": any(step.alone for step in script.steps),
+        }
+        self._write("", "script.json", {**known, "number": self._number() + 1})
         for number, step in enumerate(script.steps):
             self._write(f"steps/{number}", "step.json", {**step._asdict(), "at": dict.fromkeys(step.at)})
             for host, arguments in step.at.items():
@@ -66,6 +69,10 @@ class Store:
     def serving(self) -> str:
         """What serves if a step fails, as the script says it."""
         return str(self._read("", "script.json")["serving"])
+
+    def alone(self) -> bool:
+        """Whether the script has steps after which hosts go on without others, so that all steps before one matter, and not only the last."""
+        return bool(self._read("", "script.json")["alone"])
 
     def step(self, number: int) -> Step:
         """A step without arguments: ``at`` has its hosts only."""

@@ -39,6 +39,16 @@ class Stage:
 
         return self.player.play(number, host, execute, lambda: "key")
 
+    def begin_without_n2(self, lost):
+        """Play the first step, which fails on n2; ``lost``: which is lost in it."""
+        self.answers["n2", "service_drain"] = {"failed": True, "msg": "no"}
+        self.play(0, "n1")
+        if lost:
+            with pytest.raises(ConnectionError):
+                self.play(0, "n2", lost=True)
+        else:
+            assert self.play(0, "n2")["failed"]
+
     def all(self):
         return [[self.play(number, host) for host in ("n1", "n2", "n3")] for number in range(len(self.steps))]
 
@@ -62,13 +72,7 @@ def test_each_host_plays_its_steps_and_skips_the_others(tmp_path):
 def test_nothing_follows_a_step_that_failed_on_one_host(tmp_path, lost):
     """A host that is lost leaves no record."""
     stage = Stage(tmp_path, [drain("n1", "n2"), drain("n3"), drain("n1")])
-    stage.answers["n2", "service_drain"] = {"failed": True, "msg": "no"}
-    stage.play(0, "n1")
-    if lost:
-        with pytest.raises(ConnectionError):
-            stage.play(0, "n2", lost=True)
-    else:
-        assert stage.play(0, "n2")["failed"]
+    stage.begin_without_n2(lost)
     assert [stage.play(number, host) for number in (1, 2) for host in ("n1", "n3")] == [
         {"changed": False, "skipped": True}
     ] * 4
@@ -111,13 +115,7 @@ def test_the_failure_of_a_half_says_what_serves(tmp_path):
 @pytest.mark.parametrize("lost", [False, True])
 def test_a_host_that_fails_alone_has_no_further_step_and_the_others_go_on(tmp_path, lost):
     stage = Stage(tmp_path, [drain("n1", "n2", alone=True), drain("n2", alone=True), drain("n1", "n3", alone=True)])
-    stage.answers["n2", "service_drain"] = {"failed": True, "msg": "no"}
-    stage.play(0, "n1")
-    if lost:
-        with pytest.raises(ConnectionError):
-            stage.play(0, "n2", lost=True)
-    else:
-        assert stage.play(0, "n2")["failed"]
+    stage.begin_without_n2(lost)
     stage.play(1, "n2")
     stage.play(2, "n1")
     stage.play(2, "n3")
@@ -134,13 +132,7 @@ def test_nothing_starts_if_a_host_says_that_what_it_needs_to_stop_runs_on(tmp_pa
     stage = Stage(
         tmp_path, [drain("n1", "n2", needed=["n2"], **alone), drain("n2", **alone), drain("n1", "n3", **alone)]
     )
-    stage.answers["n2", "service_drain"] = {"failed": True, "msg": "no"}
-    stage.play(0, "n1")
-    if lost:
-        with pytest.raises(ConnectionError):
-            stage.play(0, "n2", lost=True)
-    else:
-        assert stage.play(0, "n2")["failed"]
+    stage.begin_without_n2(lost)
     for number, host in ((1, "n2"), (2, "n1"), (2, "n3")):
         stage.play(number, host)
     assert stage.called() == [(0, "n1"), (0, "n2"), *([(2, "n1"), (2, "n3")] if lost else [])]
@@ -166,6 +158,17 @@ def test_each_host_that_fails_alone_is_named_with_its_reason(tmp_path):
 def test_a_host_that_is_alone_had_no_others(tmp_path):
     stage = Stage(tmp_path, [drain("n1", alone=True), drain("n1", alone=True)])
     assert "The other hosts" not in stage.player.failure()
+
+
+@pytest.mark.parametrize("steps", [20, 200])
+def test_a_step_reads_as_many_files_however_many_are_before_it(tmp_path, monkeypatch, steps):
+    """Each host asks for each step, and a change of many engines has hundreds of them."""
+    stage = Stage(tmp_path, [drain("n1", "n2", "n3") for _number in range(steps)])
+    stage.all()
+    read, reading = [], stage.store._read
+    monkeypatch.setattr(stage.store, "_read", lambda *place: (read.append(place), reading(*place))[1])
+    stage.play(steps - 1, "n1")
+    assert 0 < len(read) < 15
 
 
 def test_the_failure_of_the_last_step_names_no_next_one(tmp_path):
