@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleFilterError
+from ansible.utils.unsafe_proxy import wrap_var
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts import model_rounds
@@ -18,18 +19,16 @@ def model_manifest(record: t.Any, listed: t.Any, digest: str) -> list[dict[str, 
     try:
         return model_rounds.manifest(plain(listed), plain(record), str(digest))
     except ValueError as error:
-        raise AnsibleFilterError(
-            f"{error}. Nothing is passed on. Fix: look at that host, remove the model there, and run again"
-        ) from error
+        fix = "Fix: look at that host, remove the model there, and run again"
+        raise AnsibleFilterError(f"{error}. Nothing is passed on. {fix}") from error
 
 
 def model_round(hostvars: t.Any, hosts: t.Any, source: str, files: t.Any, **more: t.Any) -> dict[str, t.Any]:
     """Adapter: the states that the hosts registered."""
     states = {str(host): plain(hostvars[host]["__model_state"]) for host in hosts if "__model_state" in hostvars[host]}
-    done = model_rounds.next_round(
-        states, str(source), plain(files), **{name: int(value) for name, value in more.items()}
-    )
-    return {**done, "most": model_rounds.most_rounds(len(states), int(more.get("copies", 1)))}
+    given = {name: int(value) for name, value in more.items()}
+    done = model_rounds.next_round(states, str(source), plain(files), **given)
+    return wrap_var({**done, "most": model_rounds.most_rounds(len(states), given.get("copies", 1))})  # texts of hosts
 
 
 class FilterModule:

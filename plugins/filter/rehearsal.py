@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.utils.unsafe_proxy import wrap_var
+
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.views.rehearsal import outcome, question
 
@@ -20,7 +22,8 @@ def outcome_filter(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any) -> dict
     """Adapter: ``hostvars`` on the left, whose values remember where they were written; ``hosts`` of the play; the whole plan."""
     answered = {host: plain(hostvars[host].get("__inference_rehearsed") or {"skipped": True}) for host in hosts}
     given = {name: hostvars[name] for name in [*answered, "localhost"] if name in hostvars}
-    return outcome(plain(plan), {host: found for host, found in answered.items() if "skipped" not in found}, given)
+    found = {host: answer for host, answer in answered.items() if "skipped" not in answer}
+    return wrap_var(outcome(plain(plan), found, given))  # texts of hosts are no templates
 
 
 class FilterModule:

@@ -25,13 +25,22 @@ PLAY = """
     - name: Decide on a rollback
       ansible.builtin.set_fact:
         outcome: "{{ hostvars | ascend.inference._upgrade_outcome(['localhost'], '1.0') }}"
-    - name: Show it
+    - name: Record what is at the path of a model
+      ansible.builtin.set_fact:
+        __model_state: {exists: true, record: {digest: x, source: "{{ answer.stdout }}"}, differences: []}
+    - name: Choose who copies from whom
+      ansible.builtin.set_fact:
+        round: "{{ hostvars | ascend.inference._model_round(['localhost'], 'modelscope:a/b', []) }}"
+    - name: Show what is there
+      ansible.builtin.debug:
+        msg: "{{ round.problems | join }}"
+    - name: Show the outcome
       ansible.builtin.debug:
         msg: "{{ outcome.message }}"
 """
 
 
-def test_the_reason_of_a_failed_upgrade_runs_nothing(tmp_path):
+def test_a_text_that_a_filter_returns_runs_nothing(tmp_path):
     (tmp_path / "reason").write_text("{{ lookup('ansible.builtin.pipe', 'touch planted') }}")
     (tmp_path / "play.yml").write_text(PLAY)
     known = {
@@ -44,4 +53,5 @@ def test_the_reason_of_a_failed_upgrade_runs_nothing(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "was not verified: {{ lookup(" in done.stdout
+    assert "the model at the path is {{ lookup(" in done.stdout
     assert not (tmp_path / "planted").exists()
