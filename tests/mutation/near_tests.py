@@ -184,8 +184,11 @@ def _modules(tree: ast.AST, name: str) -> set[str]:
 def rehearsed(root: pathlib.Path, name: str) -> list[str]:
     """The files of rehearsed cases in whose records tasks of a YAML file run, those with most of its tasks first."""
     tasks = set(re.findall(r"^ *- name: (.+)$", (root / name).read_text(encoding="utf-8"), re.MULTILINE))
-    folder = root / "tests" / "unit" / "rehearsal"
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted((folder / "records").glob("*.txt"))}
+    sys.path.insert(0, str(root / "tests" / "unit"))  # this program runs outside of the collection's tree, too
+    from rehearsal import records
+
+    files = sorted(path.stem for path in records.FOLDER.glob("*.txt"))
+    texts = {stem: "\n".join(map(records.recorded, records.names_of(stem))) for stem in files}
     count = {stem: sum(task in text for task in tasks) for stem, text in texts.items()}
     order = sorted((stem for stem in count if count[stem]), key=lambda stem: -count[stem])
     return [f"tests/unit/rehearsal/cases/{stem}.yml" for stem in order]

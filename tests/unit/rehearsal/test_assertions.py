@@ -9,8 +9,8 @@ import re
 
 import pytest
 import yaml
+from ansible_collections.ascend.inference.tests.unit.rehearsal.records import recorded
 from ansible_collections.ascend.inference.tests.unit.rehearsal.rehearsal import ROOT, cases
-from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded
 
 FAILED = re.compile(r"^(?:[\w,.-]+: )?failed: (?:ascend\.inference\.\w+ : )?(.+)$", re.MULTILINE)
 VERBS = ("ansible.builtin.assert", "ansible.builtin.fail")

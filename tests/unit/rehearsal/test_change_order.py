@@ -12,8 +12,8 @@ import re
 
 import pytest
 from ansible.release import __version__ as core
+from ansible_collections.ascend.inference.tests.unit.rehearsal.records import recorded
 from ansible_collections.ascend.inference.tests.unit.rehearsal.rehearsal import cases, run
-from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded
 
 STEPS = {  # the beginnings of names of tasks and of titles of steps
     "Take engines out of the routers that are not": "in",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded
+from ansible_collections.ascend.inference.tests.unit.rehearsal.records import recorded
 
 FAULT = re.compile(r"^    ascend\.inference\.service_fault\b", re.MULTILINE)
 BEGIN = re.compile(r"^\w+: \w+: Create a directory for the answers", re.MULTILINE)

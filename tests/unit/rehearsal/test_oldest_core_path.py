@@ -13,8 +13,9 @@ import re
 
 import pytest
 from ansible.release import __version__ as core
+from ansible_collections.ascend.inference.tests.unit.rehearsal.records import recorded
 from ansible_collections.ascend.inference.tests.unit.rehearsal.rehearsal import cases, run
-from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded, text_of
+from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import text_of
 
 pytestmark = pytest.mark.skipif(
     not core.startswith("2.17."), reason="the oldest ansible-core is tested with Python 3.10"

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What roles and playbooks do is kept as text: which tasks run on which host, in which order, and what each module gets.
 
-``RENEW_REHEARSALS=1 pytest -m "" tests/unit/rehearsal`` writes the texts again. A new task needs a case in which it runs, and one with a
-condition also a case in which it is skipped.
+``make renew ARGS=rehearsals`` writes the texts again, ``make renew ARGS="deploy/first upgrade/"`` those of some cases.
+A new task needs a case in which it runs, and one with a condition also a case in which it is skipped.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import typing as t
 import pytest
 import yaml
 from ansible.release import __version__ as core
+from ansible_collections.ascend.inference.tests.unit.rehearsal import records
 from ansible_collections.ascend.inference.tests.unit.rehearsal.record_text import case_text
 from ansible_collections.ascend.inference.tests.unit.rehearsal.rehearsal import HERE, ROOT, cases, run
 
@@ -27,8 +28,7 @@ CASES = cases()
 GAPS = yaml.safe_load((HERE / "gaps.yml").read_text(encoding="utf-8"))
 NEVER_RUN, NEVER_SKIPPED, NEVER_ALONE = (set(GAPS[name]) for name in ("never_run", "never_skipped", "never_alone"))
 FILES = sorted({name.split("/")[0] for name in CASES})
-HEAD = "# SPDX-License-Identifier: GPL-3.0-or-later\n# Written by test_rehearsal.py, which names the command.\n"
-COMMAND = 'RENEW_REHEARSALS=1 pytest -m "" tests/unit/rehearsal'
+COMMAND = 'make renew ARGS="FILE/CASE ..."'
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +36,16 @@ def texts(tmp_path_factory, request):
     """The text of each case that runs, by its name, and the calls."""
     everything = "not long" not in request.config.option.markexpr
     wanted = {name: case for name, case in CASES.items() if everything or not case.get("long")}
+    some = tuple(os.environ.get("RENEW_REHEARSALS", "").split())
+    if some and some != ("1",):
+        assert all(any(name.startswith(one) for name in CASES) for one in some), f"no case begins with one of {some}"
+        wanted = {name: case for name, case in CASES.items() if name.startswith(some)}
     folder = tmp_path_factory.mktemp("rehearsal")
-    records = run(wanted, folder)
-    return {name: text_of(name, calls, folder) for name, calls in records.items()}, records
+    runs = run(wanted, folder)
+    found = {name: text_of(name, calls, folder) for name, calls in runs.items()}
+    if some:
+        records.write({name: found.get(name) or records.recorded(name) for name in CASES})
+    return found, runs
 
 
 def text_of(name: str, calls: list[t.Any], folder: pathlib.Path, tree: pathlib.Path = ROOT) -> str:
@@ -48,32 +55,16 @@ def text_of(name: str, calls: list[t.Any], folder: pathlib.Path, tree: pathlib.P
 
 @pytest.mark.parametrize("file", FILES)
 def test_what_runs_is_what_was_recorded(file, texts):
-    found = {name: text for name, text in texts[0].items() if name.startswith(f"{file}/")}
-    path = HERE / "records" / f"{file}.txt"
-    known = sections(path)
-    if os.environ.get("RENEW_REHEARSALS"):
-        known = {name: {**known, **found}[name] for name in CASES if name in {**known, **found}}
-        path.write_text(HEAD + "".join(known[name] for name in known if name.startswith(f"{file}/")), encoding="utf-8")
-    for name, text in found.items():
-        assert text.splitlines() == known.get(name, "").splitlines(), (
-            f"if that is meant: {COMMAND}, and read the changes"
-        )
-
-
-def sections(path: pathlib.Path) -> dict[str, str]:
-    """The recorded text of each case of a file."""
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return {part.split("\n")[0]: f"=== {part}" for part in text.split("=== ")[1:]}
-
-
-def recorded(name: str) -> str:
-    """The recorded text of a case."""
-    return sections(HERE / "records" / f"{name.split('/')[0]}.txt")[name]
+    for name, text in texts[0].items():
+        if name.startswith(f"{file}/"):
+            assert text.splitlines() == records.recorded(name).splitlines(), (
+                f"if that is meant: {COMMAND}, and read the changes"
+            )
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_no_record_without_a_case(file):
-    assert list(sections(HERE / "records" / f"{file}.txt")) == [name for name in CASES if name.startswith(f"{file}/")]
+    assert records.names_of(file) == [name for name in CASES if name.startswith(f"{file}/")]
 
 
 def tasks_of(items: t.Sequence[yaml.Node], file: pathlib.Path) -> t.Iterator[tuple[str, bool]]:

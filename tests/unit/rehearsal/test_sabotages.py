@@ -11,8 +11,9 @@ import shutil
 import pytest
 import yaml
 from ansible.release import __version__ as core
+from ansible_collections.ascend.inference.tests.unit.rehearsal.records import recorded
 from ansible_collections.ascend.inference.tests.unit.rehearsal.rehearsal import HERE, ROOT, cases, run
-from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded, text_of
+from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import text_of
 
 pytestmark = pytest.mark.skipif(not core.startswith("2.19."), reason="the records are made with ansible-core 2.19")
 ROWS = yaml.safe_load((HERE / "sabotages.yml").read_text(encoding="utf-8"))

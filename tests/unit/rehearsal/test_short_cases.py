@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 import yaml
+from ansible_collections.ascend.inference.tests.unit.rehearsal.records import recorded
 from ansible_collections.ascend.inference.tests.unit.rehearsal.rehearsal import HERE, cases
-from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded
 
 CASES = cases()
 LINE = re.compile(r"(?:[\w,.-]+: )?(ok|changed|failed): ([^(\n]+?)(?: \d+ \w+(?:, \d+ \w+)*)?(?: \(.*)?$")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded
+from ansible_collections.ascend.inference.tests.unit.rehearsal.records import recorded
 
 LOOK = "n1: ok: Find engines without progress (changed_when=False, check_mode, delegate_facts, on n1)"
 NOTE, LOCK, RESTART = "Choose and record the engine", "Lock the deployment on its first host", "and wait until ready"
