@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers judge releases bench mutation near renew lock env clean
+.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers judge releases bench mutation check near renew lock env clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -79,6 +79,9 @@ test-parsers: ## the same for every release (long)
 
 judge: ## pass the engines' commands of accepted plans to the configuration code of their releases
 	@bash .ci/parts/script.sh judge $(ARGS)
+
+check: ## a minute before each commit: style, nearest tests and records of what is changed
+	@bash .ci/parts/check.sh
 
 near: ## print the unit tests that are nearest to a file: FILE=plugins/plugin_utils/plan/ports.py
 	@$(PYTHON) tests/mutation/near_tests.py $(FILE)

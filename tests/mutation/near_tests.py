@@ -16,6 +16,7 @@ import math
 import pathlib
 import re
 import sys
+import typing as t
 
 PREFIX = "ansible_collections.ascend.inference."
 # Other processes, which do not see what is changed here, and tests of the text of the sources.
@@ -47,10 +48,15 @@ class Graph:
             for path in sorted((root / "tests" / "unit").rglob("test_*.py"))
             if path.relative_to(root / "tests" / "unit").parts[0] not in LEFT_OUT
         ]
-        self.words = {str(path.relative_to(root)): _words(path.read_text(encoding="utf-8")) for path in self.tests}
+        self.words = {name: self._own_words(name) for name in (str(path.relative_to(root)) for path in self.tests)}
         count = collections.Counter(word for words in self.words.values() for word in words)
         self.weight = {word: math.log(len(self.tests) / number) for word, number in count.items()}
         self.reached = {str(path.relative_to(root)): self._reached(str(path.relative_to(root))) for path in self.tests}
+
+    def _own_words(self, name: str) -> set[str]:
+        """The words of a test, and of the tables and helpers that it imports: a mistake is often named there only."""
+        helpers = (path for path in self.direct(name) if path.startswith("tests/") and "/test_" not in path)
+        return set().union(*(_words(self.text(path)) for path in [name, *helpers]))
 
     def of(self, path: str) -> list[list[str]]:
         """The test files that reach a file of the collection: pages, those about the same things, digests, all others."""
@@ -182,30 +188,59 @@ def _modules(tree: ast.AST, name: str) -> set[str]:
 
 
 def rehearsed(root: pathlib.Path, name: str) -> list[str]:
-    """The files of rehearsed cases in whose records tasks of a YAML file run, those with most of its tasks first."""
-    tasks = set(re.findall(r"^ *- name: (.+)$", (root / name).read_text(encoding="utf-8"), re.MULTILINE))
+    """The short rehearsed cases, FILE/NAME, in whose records tasks of a YAML file run, or of files that name a template: most of the tasks first."""
+    import yaml
+
     sys.path.insert(0, str(root / "tests" / "unit"))  # this program runs outside of the collection's tree, too
     from rehearsal import records
 
-    files = sorted(path.stem for path in records.FOLDER.glob("*.txt"))
-    texts = {stem: "\n".join(map(records.recorded, records.names_of(stem))) for stem in files}
-    count = {stem: sum(task in text for task in tasks) for stem, text in texts.items()}
-    order = sorted((stem for stem in count if count[stem]), key=lambda stem: -count[stem])
-    return [f"tests/unit/rehearsal/cases/{stem}.yml" for stem in order]
+    texts = [(root / name).read_text(encoding="utf-8")]
+    if name.endswith(".j2"):
+        tasks_of = (root / "roles" / name.split("/")[1] / "tasks").rglob("*.yml")
+        role = [path.read_text(encoding="utf-8") for path in tasks_of]
+        # A template that no task names is rendered by a plugin; then any task of the role may show it.
+        texts = [text for text in role if pathlib.PurePath(name).name in text] or role
+    tasks = set(re.findall(r"^ *- name: (.+)$", "\n".join(texts), re.MULTILINE))
+    count: dict[str, int] = {}
+    for path in sorted((root / "tests" / "unit" / "rehearsal" / "cases").glob("*.yml")):
+        for case, content in yaml.safe_load(path.read_text(encoding="utf-8"))["cases"].items():
+            text = "" if content.get("long") else records.recorded(f"{path.stem}/{case}")
+            count[f"{path.stem}/{case}"] = sum(task in text for task in tasks)
+    return sorted((case for case in count if count[case]), key=lambda case: -count[case])
+
+
+def nearest(root: pathlib.Path, names: t.Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Of files of the checkout: the test files that are nearest, others that reach one of them or take long, and the rehearsed cases that are nearest."""
+    graph = Graph(root) if any(name.endswith(".py") for name in names) else None
+    near, more, cases = [], [], []
+    for name in names:
+        parts = name.split("/")
+        if parts[:2] == ["tests", "unit"] and parts[-1].startswith("test_"):
+            (more if parts[2] in LEFT_OUT else near).append(name)
+        elif graph and name.endswith(".py"):
+            lists = graph.of(name)
+            near += [test for tests in lists[:3] for test in tests[:NEAR]]
+            more += [test for tests in lists for test in tests]
+        elif name.startswith(("roles/", "playbooks/")):
+            cases += rehearsed(root, name)[:NEAR]
+        elif name.startswith("tests/unit/rehearsal/cases/"):
+            cases.append(f"{pathlib.PurePath(name).stem}/")
+    near = list(dict.fromkeys(near))
+    more.sort(key=lambda test: test.split("/")[2] in LEFT_OUT)
+    return near, [test for test in dict.fromkeys(more) if test not in near], list(dict.fromkeys(cases))
 
 
 def main(paths: list[str]) -> None:
     """Print the tests of each file; `path` as typed in any folder of the checkout."""
     root = pathlib.Path(__file__).resolve().parents[2]
-    graph = Graph(root) if any(path.endswith(".py") for path in paths) else None
     for path in paths:
         given = pathlib.Path(path).resolve()
         if not given.is_relative_to(root) or not given.is_file():
             raise SystemExit(f"{path} is no file of this checkout")
         name = str(given.relative_to(root))
-        lists = graph.of(name) if graph and path.endswith(".py") else [rehearsed(root, name)]
-        found = dict.fromkeys(test for names in lists[:3] for test in names[:NEAR])
-        print("\n".join(found) or f"no unit test reaches {name}")
+        tests, _more, cases = nearest(root, [name])
+        lines = [*tests, *([f"make renew ARGS={chr(34)}{' '.join(cases)}{chr(34)} && git diff"] if cases else [])]
+        print("\n".join(lines) or f"no unit test reaches {name}")
 
 
 if __name__ == "__main__":

@@ -36,14 +36,15 @@ def texts(tmp_path_factory, request):
     """The text of each case that runs, by its name, and the calls."""
     everything = "not long" not in request.config.option.markexpr
     wanted = {name: case for name, case in CASES.items() if everything or not case.get("long")}
-    some = tuple(os.environ.get("RENEW_REHEARSALS", "").split())
+    renewed = os.environ.get("RENEW_REHEARSALS", "").split()
+    some = tuple(renewed or os.environ.get("REHEARSE", "").split())
     if some and some != ("1",):
         assert all(any(name.startswith(one) for name in CASES) for one in some), f"no case begins with one of {some}"
-        wanted = {name: case for name, case in CASES.items() if name.startswith(some)}
+        wanted = {name: case for name, case in (CASES if renewed else wanted).items() if name.startswith(some)}
     folder = tmp_path_factory.mktemp("rehearsal")
     runs = run(wanted, folder)
     found = {name: text_of(name, calls, folder) for name, calls in runs.items()}
-    if some:
+    if renewed:
         records.write({name: found.get(name) or records.recorded(name) for name in CASES})
     return found, runs
 
