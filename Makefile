@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers judge releases bench mutation check near renew lock env clean
+.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers judge releases bench mutation check near renew times lock env clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -97,6 +97,9 @@ mutation: ## make small mistakes in a copy of the product code: which do unit te
 
 bench: ## run measurements and print ratios
 	@bash .ci/parts/script.sh bench $(ARGS)
+
+times: ## write what the parts took in the last make test of this checkout into CONTRIBUTING.md
+	@$(PYTHON) .ci/times.py
 
 lock: ## renew versions and hashes of what the tooling installs, .ci/requirements/locks; then read git diff
 	@$(PYTHON) .ci/env.py lock

@@ -21,6 +21,8 @@ import threading
 import time
 from pathlib import Path
 
+import times
+
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".cache" / "logs"
 HEARTBEAT = 60  # seconds without output until the running parts are printed
@@ -225,6 +227,7 @@ def main():
 
     failed = [part for part, result in outcomes.items() if result[0].startswith("FAILED")]
     passed = [part for part, result in outcomes.items() if result[0] == "passed"]
+    times.keep({part: (outcomes[part][1], outcomes[part][3]) for part in passed})
     for part in failed:
         print(f"\n=== {part}: last lines (complete log: .cache/logs/{part}.log)")
         print("\n".join(outcomes[part][2]))
