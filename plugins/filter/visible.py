@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.utils.unsafe_proxy import wrap_var
+
 from ..module_utils.tools.text import visible
 
 
 def visible_filter(text: t.Any) -> str:
-    """Adapter: anything that has a text."""
-    return str(visible(str(text)))
+    """Adapter: anything that has a text, which is a host's and so no template (ansible-core before 2.19 would take it for one)."""
+    return t.cast(str, wrap_var(visible(str(text))))
 
 
 class FilterModule:

@@ -55,6 +55,14 @@ progress:
   description: Files and bytes of a delivery that is not complete, the run that it belongs to, and whether its process is at work.
   returned: success
   type: dict
+  contains:
+    run: {description: The run that began it., type: str, returned: success}
+    runs: {description: Whether its process is at work., type: bool, returned: success}
+    files: {description: Files of the model., type: int, returned: success}
+    files_done: {description: Files that are complete., type: int, returned: success}
+    bytes: {description: Bytes of the model., type: int, returned: success}
+    bytes_there: {description: Bytes that have come., type: int, returned: success}
+    error: {description: Why it ended before the model was complete; empty if it did not., type: str, returned: success}
   sample: {run: a1b2, runs: true, files: 14, files_done: 3, bytes: 61083000000, bytes_there: 13000000000, error: ""}
 free:
   description: Free bytes where the path is or will be.
@@ -97,8 +105,8 @@ def gather(path, every_byte):
     except own_folder.Foreign as error:
         foreign = str(error)
     state = delivery.state(path)
-    known = ("run", "files", "files_done", "bytes", "bytes_there", "error")
-    progress = {name: state.get(name, 0) for name in known} if state else {}
+    known = {"run": "", "files": 0, "files_done": 0, "bytes": 0, "bytes_there": 0, "error": ""}
+    progress = {name: state.get(name, known[name]) for name in known} if state else {}
     return {
         "exists": os.path.lexists(path),
         "record": record,
