@@ -22,9 +22,9 @@ def agreed_plan(hostvars: t.Any, hosts: t.Iterable[str], fact: str) -> t.Any:
     return wrap_var(agreed({host: plain(hostvars[host].get(fact)) or {} for host in hosts}))
 
 
-def agreed_part(own: t.Any, stored: t.Any, host: t.Any) -> t.Any:
+def agreed_part(own: t.Any, stored: t.Any, host: t.Any, given: t.Any = ()) -> t.Any:
     """Adapter: a host's own record on the left."""
-    return wrap_var(part_for(plain(own) or {}, plain(stored) or {}, str(host)))
+    return wrap_var(part_for(plain(own) or {}, plain(stored) or {}, str(host), plain(given)))
 
 
 def agreed_text(texts: t.Iterable[t.Any]) -> t.Any:

@@ -26,6 +26,7 @@ DIFFER = (
     "once with the inventory of the run that ended, then with this one; or allow the pause with -e inference_allow_pause=true"
 )
 OTHER = "its recorded plan is another one than that of most hosts (release {})"
+UNRECORDED = "it recorded no plan to go back to, as most hosts of that plan did (release {}), and gets its part of theirs"
 
 
 def damage(stored: Stored) -> str:
@@ -54,9 +55,11 @@ def _service_digest(item: Stored) -> str:
 
 
 def agreed(stored: t.Mapping[str, Stored]) -> dict[str, t.Any]:
-    """``{host, others}`` of {host: recorded plan or {}}: a host with the plan to use, and why those of others are not used: {host: reason}.
+    """``{host, others, given}`` of {host: recorded plan or {}}: a host with the plan to use, and why those of others are not used: {host: reason}.
 
     The plan is the one of more than half of the hosts that have a whole one, compared as a whole. Without such a plan ``host`` is empty.
+    ``given``: hosts of this plan that recorded none, with what is said of them: if more than half of the plan's hosts have it, none of them
+    prevents a rollback by hiding its record. So of two hosts none decides what runs on the other.
     """
     others = {host: damage(plan) for host, plan in stored.items() if plan}
     prints = {host: digest(whole_plan(stored[host])) for host, why in others.items() if not why}
@@ -69,7 +72,15 @@ def agreed(stored: t.Mapping[str, Stored]) -> dict[str, t.Any]:
             if name != most
         )
     first = next((host for host, name in prints.items() if name == most), "")
-    return {"host": first, "others": {host: why for host, why in others.items() if why}}
+    whole = whole_plan(stored[first]) if first else {}
+    names = [item["name"] for item in whole.get("hosts", ())]
+    known = sum(prints.get(name) == most for name in names)
+    given = [name for name in names if name in stored and not stored[name]] if 2 * known > len(names) else []
+    return {
+        "host": first,
+        "others": {host: why for host, why in others.items() if why},
+        "given": dict.fromkeys(given, UNRECORDED.format(whole.get("release"))),
+    }
 
 
 def part_as_stored(stored: Stored, host: str) -> dict[str, t.Any]:
@@ -85,12 +96,12 @@ def part_as_stored(stored: Stored, host: str) -> dict[str, t.Any]:
     return {**part, **more}
 
 
-def part_for(own: Stored, stored: Stored, host: str) -> Stored:
+def part_for(own: Stored, stored: Stored, host: str, given: t.Container[str] = ()) -> Stored:
     """What ``host`` goes by: its part of the agreed plan ``stored``; its own record if that does not have it; without one a whole own record.
 
-    A host that recorded nothing gets nothing: it was not part of the plan, or lost it.
+    A host that recorded nothing gets nothing, unless it is ``given`` its part, see `agreed`.
     """
-    if not own:
+    if not own and host not in given:
         return {}
     if stored:
         return part_as_stored(stored, host) or own

@@ -52,7 +52,7 @@ def key_for_others(plan):
 def test_what_hosts_store_is_whole_and_the_same_for_all(name):
     found = stored(launch_plan(*family(name, {"inference_deployment": "chat"})))
     first = next(iter(found))
-    assert agreed(found) == {"host": first, "others": {}}
+    assert agreed(found) == {"host": first, "others": {}, "given": {}}
     assert {host: part_as_stored(found[first], host) for host in found} == found
 
 
@@ -102,6 +102,24 @@ def test_one_host_neither_imposes_a_plan_nor_prevents_the_others(plan):
         assert agreed_part(other, forged[result["host"]], host) == found[host]
 
 
+def test_one_host_prevents_nothing_by_hiding_its_record(plan):
+    found = stored(plan)
+    for host in found:
+        hidden = {**found, host: {}}
+        result = agreed(hidden)
+        assert list(result["given"]) == [host] and "recorded no plan" in result["given"][host] and not result["others"]
+        assert agreed_part({}, hidden[result["host"]], host, result["given"]) == found[host]
+
+
+def test_a_host_without_a_record_gets_nothing_from_half_of_the_hosts_or_from_a_plan_without_it(plan):
+    found = stored(plan)
+    half = len(found) // 2
+    few = {host: item if number < half else {} for number, (host, item) in enumerate(found.items())}
+    assert agreed(few)["host"] and agreed(few)["given"] == {}
+    assert agreed({**found, "stranger": {}})["given"] == {}
+    assert agreed({host: {} for host in found})["given"] == {}
+
+
 def test_a_damaged_record_of_two_leaves_the_other(plan):
     one, two, *_more = found = stored(plan)
     result = agreed({one: {**found[one], "digest": ""}, two: found[two]})
@@ -111,7 +129,7 @@ def test_a_damaged_record_of_two_leaves_the_other(plan):
 def test_of_two_different_plans_none_is_that_of_most(plan):
     one, two, *_more = found = stored(plan)
     other = stored(changed(plan, key_for_others))[two]
-    assert agreed({one: found[one], two: other}) == {"host": "", "others": {}}
+    assert agreed({one: found[one], two: other}) == {"host": "", "others": {}, "given": {}}
 
 
 def test_without_a_plan_of_most_a_damaged_one_is_none(plan):
