@@ -14,7 +14,7 @@ import socket
 import time
 import typing as t
 
-from ...module_utils.tools.text import visible
+from ...module_utils.tools.text import one_line
 from ..plan.begun import lock_holder, step_of
 
 Run = dict[str, t.Any]
@@ -80,7 +80,7 @@ def another(holder: t.Mapping[str, t.Any], here: Run) -> bool:
 
 def left(host: str, holder: t.Mapping[str, t.Any]) -> str:
     """What a run says whose lock is taken over from one that was killed within a change."""
-    return visible(
+    return one_line(
         f"{host}: the run {_cut(holder['id'])} of {_cut(holder.get('owner'))} on {_cut(holder.get('controller'))} did not end its "
         f"change{step_of(holder)}. This run looks at what runs, and goes on from there."
     )
@@ -96,11 +96,11 @@ def refusal(host: str, directory: str, holder: t.Mapping[str, t.Any]) -> str:
     above, name = os.path.split(directory.rstrip("/"))
     run = str(holder["id"])
     if not ID.fullmatch(run):
-        return visible(
+        return one_line(
             f"{host}: deployment {name} is locked, and the record of the lock is not one that this collection writes. Nothing was changed here. Fix: find out "
             f"who wrote {os.path.join(above, f'.{name}.lock')} on this host; if no run changes the deployment, remove the file."
         )
-    return visible(
+    return one_line(
         f"{host}: deployment {name} is being changed by {_cut(holder.get('owner'))} on {_cut(holder.get('controller'))} since {_cut(holder.get('since'))} "
         f"(run {run}{step_of(holder)}). Two runs at once would leave services of both; nothing was changed here. Fix: wait until that run has ended. "
         f"If it has ended for certain, run again with -e inference_break_lock={run}"

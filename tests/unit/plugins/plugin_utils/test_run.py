@@ -30,6 +30,19 @@ def test_nobody_is_told_to_type_what_a_host_wrote(name):
     assert "o" * 65 not in run.left("n1", {"id": "r1", "owner": "o" * 999})
 
 
+def test_a_record_of_a_host_adds_no_line_to_a_message():
+    text = "x\n# INJECTED\t"
+    holder = {
+        "id": "r1",
+        "owner": text,
+        "controller": text,
+        "since": text,
+        "step": text,
+        "script": [{"step": text, "state": "open"}],
+    }
+    assert run.refusal("n1", "/d", holder).isprintable() and run.left("n1", holder).isprintable()
+
+
 def test_the_process_is_the_one_that_the_temporary_folder_names():
     assert (HERE["id"], HERE["process"]) == (f"{run.PREFIX}{os.getpid()}abc", os.getpid())
     assert run.this_run(f"/tmp/{run.PREFIX}{os.getppid()}abc/")["process"] == os.getppid()
