@@ -243,6 +243,7 @@ import json, subprocess, sys
 done = subprocess.run([{python!r}, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
 found = json.loads(done.stdout)
 forged = json.load(open({forged!r}))
+forged = {{}} if "hidden" in forged else forged
 if found.get("previous"):
     found["previous"] = forged
 if found.get("content"):
@@ -275,6 +276,7 @@ def hostile(tmp_path, interrupted):
 
 STEAL = {"verify": {"engine_api_key": "other_team_key", "prefill": [{"url": "http://192.0.2.9"}]}}
 TEMPLATE = {"release": "{{ lookup('pipe', 'touch %s/COMMAND') }}"}
+HIDDEN = {"hidden": True}  # no plan at all
 VICTIM = {
     "services": [],
     "hosts": [{"name": "victim"}],
@@ -283,13 +285,18 @@ VICTIM = {
 
 
 @pytest.mark.parametrize(
-    "forged", [STEAL, TEMPLATE, pytest.param(VICTIM, marks=pytest.mark.long)], ids=["steal", "template", "victim"]
+    "forged",
+    [STEAL, TEMPLATE, HIDDEN, pytest.param(VICTIM, marks=pytest.mark.long)],
+    ids=["steal", "template", "hidden", "victim"],
 )
 def test_one_host_neither_imposes_a_plan_nor_prevents_a_rollback(upgrade, hostile, tmp_path, forged):
     hostile(**json.loads(json.dumps(forged).replace("%s", str(tmp_path))))
     code, output, runs = upgrade("", playbook="rollback")
     assert (code, runs) == (0, dict.fromkeys(HOSTS, ["runs 1.0"])), output
-    assert "h2: its recorded plan is " in output and "lookup(" not in output
+    assert (
+        f"h2: {'it recorded no plan' if forged == HIDDEN else 'its recorded plan is '}" in output
+        and "lookup(" not in output
+    )
     assert not (tmp_path / "COMMAND").exists()
 
 

@@ -25,8 +25,14 @@ DIFFER = (
     "restart needs a pause. A run that ended while it recorded leaves such records, and so does a host whose files somebody changed. Fix: run deploy "
     "once with the inventory of the run that ended, then with this one; or allow the pause with -e inference_allow_pause=true"
 )
+UNREADABLE = (
+    "The plan that the first hosts of this deployment recorded is damaged or was changed, so what is deployed is not known. Fix: find out who changed "
+    "plan.json in the deployment's folder there; site writes it again"
+)
 OTHER = "its recorded plan is another one than that of most hosts (release {})"
-UNRECORDED = "it recorded no plan to go back to, as most hosts of that plan did (release {}), and gets its part of theirs"
+UNRECORDED = (
+    "it recorded no plan to go back to, as most hosts of that plan did (release {}), and gets its part of theirs"
+)
 
 
 def damage(stored: Stored) -> str:
@@ -109,7 +115,7 @@ def part_for(own: Stored, stored: Stored, host: str, given: t.Container[str] = (
 
 
 def text_of_most(texts: t.Sequence[str], warn: t.Callable[[str], object]) -> str:
-    """The text of plan.json, of those of several hosts, whose plan more than half of them have; "" without one. ``warn`` is told if they differ so.
+    """The text of plan.json, of those of several hosts, whose plan more than half of them have; "" without one. ``warn`` is told why.
 
     Empty then: of two hosts with different plans neither decides for the other, and what is not known restarts nothing behind a router.
     """
@@ -124,4 +130,6 @@ def text_of_most(texts: t.Sequence[str], warn: t.Callable[[str], object]) -> str
     chosen = agreed(stored)
     if not chosen["host"] and any(plan and not damage(plan) for plan in stored.values()):
         warn(DIFFER)
+    elif not chosen["host"] and any(text not in ("", "{}") for text in texts):
+        warn(UNREADABLE)
     return texts[int(chosen["host"])] if chosen["host"] else ""

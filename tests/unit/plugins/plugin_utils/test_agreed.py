@@ -168,8 +168,9 @@ def test_of_two_hosts_none_decides_what_runs_on_the_other(plan, capsys):
     assert len(said) == 2 and "different plans" in said[0]
     assert text_of_most([forged, good, json.dumps(found[three])], said.append) == good
     assert (
-        text_of_most(["", good], said.append) == good and text_of_most(["", "{"], said.append) == "" and len(said) == 2
+        text_of_most(["", good], said.append) == good and text_of_most(["", ""], said.append) == "" and len(said) == 2
     )
+    assert text_of_most(["", "{"], said.append) == "" and "is damaged or was changed" in said[2] and len(said) == 3
     assert agreed_text([forged, good]) == ""
     assert "recorded different plans" in " ".join(capsys.readouterr().err.split())
 
