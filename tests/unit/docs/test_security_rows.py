@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Each row of the guide "Security" about who can do what, and about what disturbs a run, has tests that try it."""
+"""Each row of each table of the guide "Security" has tests that try it, or says that nothing is protected."""
 
 from __future__ import annotations
 
@@ -56,6 +56,9 @@ TESTS = {
         "unit/test_values_of_hosts.py::test_hosts_name_no_place_of_the_controller",
         "unit/test_values_of_hosts.py::test_what_a_host_answers_becomes_facts_of_no_other_host",
         "integration/test_upgrade.py::test_one_host_neither_imposes_a_plan_nor_prevents_a_rollback",
+        "unit/plugins/plugin_utils/test_agreed.py::test_one_host_prevents_nothing_by_hiding_its_record",
+        "unit/test_printed_texts.py::test_messages_have_no_control_characters_of_hosts",
+        "unit/plugins/plugin_utils/test_run.py::test_a_record_of_a_host_adds_no_line_to_a_message",
     ],
     "A user of a host": [
         "unit/plugins/modules/test_service_files.py::test_modes_owners_and_results_are_those_that_are_documented"
@@ -116,31 +119,107 @@ DISTURBANCES = {
     ],
 }
 
+PROGRAMS = {
+    "nftables": [
+        "integration/test_firewall.py::test_only_the_named_addresses_reach_the_ports",
+        "integration/test_firewall.py::test_other_tables_stay_and_nothing_of_ours_does",
+        "integration/test_firewall.py::test_the_capability_of_the_unit_is_enough_to_load_the_table",
+    ],
+    "firewalld, if it is running": [
+        "unit/plugins/modules/test_firewall_module.py::test_firewalld_filters_where_it_runs",
+        "unit/plugins/module_utils/test_firewall.py::test_policy_of_firewalld_accepts_before_it_drops",
+    ],
+}
 
-def rows(begin, end):
-    """The first column of a table, and its rows."""
+RUNTIMES = {
+    "systemd": [
+        "unit/test_units.py::test_little_is_left_open",
+        "unit/test_units.py::test_what_needs_no_npu_reaches_none",
+        "unit/test_units.py::test_an_engine_cannot_change_what_is_obeyed_in_its_user_s_home",
+    ],
+    "docker": [
+        "unit/plugins/module_utils/test_docker.py::test_the_command_has_all_that_is_planned_and_no_more",
+        "unit/plugins/module_utils/test_docker.py::test_an_image_that_insists_on_root_gets_the_one_capability_that_reading_needs",
+        "unit/plugins/module_utils/test_docker_accounts.py::test_the_container_has_them_in_place_of_its_own",
+    ],
+    "supervisor": [],  # protects nothing, as its row says
+    "kubernetes": [],  # the cluster's
+}
+
+IGNORED = ["unit/plugins/plugin_utils/test_check_edges.py::test_restrictions_that_an_old_systemd_ignores"]
+OLD_SYSTEMD = dict.fromkeys(["242", "244", "245", "247", "248"], IGNORED)
+
+SOFTWARE = {
+    "CANN packages": [
+        "integration/test_cann.py::test_a_package_with_another_checksum_is_not_run",
+        "integration/test_cann.py::test_packages_without_a_checksum_are_not_run",
+    ],
+    "Python environments": [
+        "unit/plugins/module_utils/test_venv.py::test_what_is_installed_is_the_lock_with_its_hashes",
+        "unit/plugins/module_utils/test_venv.py::test_a_lock_that_this_host_would_not_resolve_installs_nothing",
+        "unit/plugins/module_utils/test_venv.py::test_uv_with_another_hash_is_an_error",
+    ],
+    "vLLM for machines without NPUs": [],  # the row above is about its lock; it says what nobody compares
+    "Source distributions of vLLM and vLLM-Ascend": [
+        "integration/test_builds.py::test_a_source_distribution_with_another_hash_is_not_built",
+        "integration/test_builds.py::test_only_the_known_source_distribution_is_built",
+    ],
+    "Proxies of vLLM-Ascend": [
+        "unit/plugins/modules/test_small_modules.py::test_one_file_of_the_distribution_is_taken"
+    ],
+    "Images": [
+        "unit/plugins/module_utils/test_docker.py::test_a_tag_that_names_another_image_by_now_changes_nothing_unless_tags_may_move",
+        "unit/plugins/module_utils/test_docker.py::test_a_moved_tag_is_noticed_after_the_image_is_gone_too",
+        "integration/test_container_values.py::test_a_tag_that_was_moved_is_refused_and_a_container_of_others_is_left_alone",
+        "unit/plugins/plugin_utils/test_images.py::test_a_tag_that_was_pushed_again_is_found",
+    ],
+    "Sources of vLLM-Ascend and Mooncake": [],  # checked out by tag
+}
+# The first cell of a table's head: its rows.
+TABLES = {
+    "Role": TESTS,
+    "Program": PROGRAMS,
+    "Runtime": RUNTIMES,
+    "systemd before": OLD_SYSTEMD,
+    "Software": SOFTWARE,
+    "What happens": DISTURBANCES,
+}
+NOTHING = (
+    "Never tried",
+    "The privileges of the connecting user",
+    "The policies of the cluster",
+    "- Nothing: ",
+    "- Nothing more",
+)  # say rows without tests
+
+
+def tables():
+    """``{first cell of the head: {first cell: row}}`` of all tables."""
     guide = (ROOT / "docs/docsite/rst/guide_security.rst").read_text(encoding="utf-8")
-    table = f"{guide}\n{END}".split(f"{begin}\n", 1)[1].split(f"{end}\n", 1)[0]
-    found = re.split(r"^ {3}\* - ", table, flags=re.MULTILINE)[2:]
-    return {row.partition("\n")[0]: row for row in found}
+    found = {}
+    for table in guide.split(".. list-table::\n")[1:]:
+        head, *rows = re.split(
+            r"^ {3}\* - ", re.split(r"^\S", table, maxsplit=1, flags=re.MULTILINE)[0], flags=re.MULTILINE
+        )[1:]
+        found[head.partition("\n")[0]] = {row.partition("\n")[0]: row for row in rows}
+    return found
 
 
-END = "End of the page\n"
+def test_each_row_of_each_table_has_tests_and_no_other_is_named():
+    assert {name: sorted(rows) for name, rows in tables().items()} == {
+        name: sorted(rows) for name, rows in TABLES.items()
+    }
 
 
-def test_each_row_has_tests_and_no_other_is_named():
-    assert sorted(rows("Access by role", "The network of the cluster")) == sorted(TESTS)
+def test_a_row_without_a_test_says_that_nothing_is_protected():
+    for name, rows in tables().items():
+        for first, row in rows.items():
+            assert bool(TABLES[name][first]) != any(text in row for text in NOTHING), (name, first)
 
 
-def test_each_disturbance_has_tests_or_says_that_it_was_never_tried():
-    found = rows("Disturbances of a run", END.strip())
-    assert sorted(found) == sorted(DISTURBANCES)
-    assert [name for name in found if "Never tried" in found[name]] == [
-        name for name, tests in DISTURBANCES.items() if not tests
-    ]
-
-
-@pytest.mark.parametrize("named", [each for tests in (TESTS | DISTURBANCES).values() for each in tests])
+@pytest.mark.parametrize(
+    "named", sorted({each for rows in TABLES.values() for tests in rows.values() for each in tests})
+)
 def test_the_tests_exist(named):
     path, dummy, function = named.partition("::")
     text = (ROOT / "tests" / path).read_text(encoding="utf-8")
