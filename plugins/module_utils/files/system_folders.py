@@ -61,9 +61,15 @@ DATA = (
 SECRET = (
     *("/etc/" + name for name in ("cron.d", "cron.daily", "cron.hourly", "cron.monthly", "cron.weekly")),
     *("/etc/" + name for name in ("kubernetes", "pam.d", "profile.d", "ssh", "sudoers.d", "systemd")),
-    *("/proc", "/root/.ssh", "/usr/lib/systemd", "/var/spool/cron"),
+    *("/etc/" + name for name in ("crontab", "gshadow", "shadow", "sudoers")),
+    *("/lib/systemd", "/proc", "/run/systemd", "/usr/lib/systemd", "/var/spool/cron"),
     *("/var/lib/" + name for name in ("containerd", "docker", "etcd", "kubelet")),
 )
+OWN = (
+    "/etc/ascend-inference",
+    "/var/lib/ascend-inference",
+)  # where this collection keeps keys of entries and what root compares
+KEYS = {".aws", ".docker", ".gnupg", ".kube", ".ssh"}  # folders with keys of a user, in whatever home
 # Below WHOLLY, where files may be that services only read.
 READ_WITHIN = ("/dev/shm/", "/run/media/", "/usr/share/")
 
@@ -87,18 +93,24 @@ def is_system_folder(path, within=WITHIN):
 
 def is_no_data(path):
     """Whether ``path`` is none of the folders of which services may read everything, as a model."""
-    return is_system_folder(path, (*WITHIN, *READ_WITHIN)) or is_secret(path)
+    return is_system_folder(path, (*WITHIN, *READ_WITHIN)) or is_secret(path) or is_own(path)
 
 
 def is_secret(path):
-    """Whether ``path`` is in a folder with secrets of the host or with programs that root runs."""
-    return (_normal(path) + "/").startswith(tuple(name + "/" for name in SECRET))
+    """Whether ``path`` is in a folder with secrets of the host or of a user, or with programs that root runs."""
+    path = _normal(path)
+    return (path + "/").startswith(tuple(name + "/" for name in SECRET)) or not KEYS.isdisjoint(path.split("/"))
+
+
+def is_own(path):
+    """Whether ``path`` is in a folder that this collection itself has on a host, outside of its root."""
+    return (_normal(path) + "/").startswith(tuple(name + "/" for name in OWN))
 
 
 def holds_the_system(path):
     """Whether ``path`` is a whole folder of the operating system. A folder below one, such as /etc/pki, is none, and one with data of users neither."""
     path = _normal(path)
-    return path in WHOLLY or path in ITSELF and path not in DATA or is_secret(path)
+    return path in WHOLLY or path in ITSELF and path not in DATA or is_secret(path) or is_own(path)
 
 
 def refusal(root, judge=is_system_folder):

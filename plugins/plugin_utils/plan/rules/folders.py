@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ....module_utils.files.system_folders import holds_the_system, is_no_data, is_system_folder
+from ....module_utils.files.system_folders import holds_the_system, is_no_data, is_secret, is_system_folder
 from ...description.findings import Finding
 from ...description.variables import Description
 from .base import Case, Rules
@@ -35,7 +35,8 @@ def _made(case: Case) -> Folders:
     """Folders that root makes, fills or hands over."""
     description = case.context.description
     for place, path in (("inference_root", description.root), ("inference_cann_path", description.cann_path)):
-        if is_system_folder(path) and (place, path.rstrip("/")) != ("inference_cann_path", CANN):
+        foreign = is_system_folder(path) or is_secret(path)
+        if foreign and (place, path.rstrip("/")) != ("inference_cann_path", CANN):
             yield place, path, f"{path} {SYSTEM}"
 
 

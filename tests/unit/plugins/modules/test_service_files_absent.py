@@ -188,6 +188,25 @@ def test_whole_folders_of_the_system(path):
     assert system_folders.holds_the_system(path)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "/etc/shadow",
+            "/etc/sudoers",
+            "/etc/sudoers.d",
+            "/etc/crontab",
+            "/lib/systemd/system",
+            "/run/systemd/private",
+        ),
+        *("/home/anna/.ssh", "/srv/x/.kube/config", "/root/.docker", "/var/lib/docker/volumes"),
+        *("/etc/ascend-inference/entry", "/var/lib/ascend-inference"),
+    ],
+)
+def test_secrets_and_what_root_runs_go_into_no_container(path):
+    assert system_folders.holds_the_system(path) and system_folders.is_no_data(path)
+
+
 @pytest.mark.parametrize("path", ["/etc/pki", "/dev/shm", "/home", "/opt", "/var/log", "/usr/local/sbin", "/run/dcmi"])
 def test_data_and_parts_of_the_system(path):
     assert not system_folders.holds_the_system(path)
