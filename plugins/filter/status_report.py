@@ -10,18 +10,20 @@ import typing as t
 from ansible import constants
 
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts.lost import answered
 from ..plugin_utils.lifecycle.run import another, this_run
 from ..plugin_utils.views import status_table as table
 
 
-def status_report(results: t.Any, deployment: t.Any, planned: t.Any = None) -> dict[str, t.Any]:
-    """Adapter: results by host on the left; locks of this run, and of one that has ended, are left out."""
+def status_report(results: t.Any, deployment: t.Any, planned: t.Any = None, places: t.Any = None) -> dict[str, t.Any]:
+    """Adapter: results by host on the left; locks of this run, and of one that has ended, are left out. ``places``: see `answered`."""
     here = this_run(constants.DEFAULT_LOCAL_TMP)
 
     def known(result: t.Any) -> dict[str, t.Any]:
         return result if another(result.get("locked") or {}, here) else {**result, "locked": {}}
 
-    return table.judged_report(str(deployment), plain(results), plain(planned) or None, known)
+    found = answered(plain(results), plain(places) or {})
+    return table.judged_report(str(deployment), found, plain(planned) or None, known)
 
 
 def status_table(report: t.Any) -> list[str]:

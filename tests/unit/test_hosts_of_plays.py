@@ -53,6 +53,7 @@ def evaluated(text, variables):
     environment.filters["ascend.inference._visible"] = str
     environment.filters["length"] = lambda items: len(list(items))
     environment.filters["flatten"] = lambda rows: [item for row in rows for item in row]
+    environment.filters["zip"] = zip
     environment.globals["query"] = lambda *dummy: []
     names = set(re.findall(r"\| (ascend\.inference\.\w+)", text)) - set(environment.filters)
     environment.filters.update({name: lambda value, *dummy: value for name in names})

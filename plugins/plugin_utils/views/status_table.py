@@ -23,6 +23,7 @@ from ..releases.advisories import ADVISORIES, CONDITIONS, Advisory
 
 Report = dict[str, t.Any]
 CLUSTER = "cluster"  # stands for a host in the results of a deployment in pods
+ANY = "(not known)"  # stands for the services of a host, where neither the host nor a plan says which it has
 HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
 
 CLUSTER_FACTS = ("kthena_version", "volcano_version", "nodes", "devices_held", "hidden")
@@ -141,7 +142,7 @@ def _problem(result: t.Mapping[str, t.Any]) -> str:
 
 
 def _unseen(planned: t.Any, host: str) -> list[Report]:
-    """Rows of the planned services of a host whose status is not available."""
+    """Rows of the planned services of a host whose status is not available; without a plan one row, because it may have any."""
     nothing = {"answers": None, "since": None, "restarts": None, "version": "", "requests": {}, "kv": {}, "digests": {}}
     known = (planned or {}).get("software", {}).get("engine", {}).get("version", "")  # what runs there may be affected
     return [
@@ -154,7 +155,7 @@ def _unseen(planned: t.Any, host: str) -> list[Report]:
             "findings": [],
             "log": [],
         }
-        for service in (planned or {"services": []})["services"]
+        for service in (planned or {"services": [{"name": ANY, "kind": "", "host": host}]})["services"]
         if service["host"] == host or host == CLUSTER
     ]
 
@@ -305,7 +306,7 @@ def status_table(report: t.Mapping[str, t.Any]) -> list[str]:
 
 def running_text(report: t.Mapping[str, t.Any]) -> str:
     """How many services run, and whether that is all there is to say."""
-    services = report["services"]
+    services = [service for service in report["services"] if service["service"] != ANY]
     running = sum(service["state"] == "running" and service["answers"] is not False for service in services)
     if any(service["kv"].get("clients") is False for service in _probes(services)):
         return f"clients get no answers, although {running} of {len(services)} services run"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.lost import LOST, answered
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.advisories import Advisory
 from ansible_collections.ascend.inference.plugins.plugin_utils.views import status_table as views
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.status_table import status_report, status_table
@@ -314,3 +315,20 @@ def test_processes_that_started_with_different_keys_are_named():
     assert "inference_allow_pause=true" in text and not report["healthy"]
     assert "k1" not in str(report), "a report is passed on"
     assert status_report("x", {"n1": result(*rows[1:])})["healthy"]
+
+
+def test_a_host_that_does_not_answer_has_a_row_without_a_plan_too():
+    """Which services it has is not known, so they do not count."""
+    report = status_report("x", {"n1": result(row()), "n2": {"unreachable": True, "msg": "timed out"}})
+    lines = status_table(report)
+    assert lines[0] == "x: 1 of 1 services run" and not report["healthy"]
+    assert lines[3].split()[:4] == ["(not", "known)", "n2", "unknown"]
+    planned = status_report("x", {"n2": {"unreachable": True, "msg": "timed out"}}, {**PLAN, "services": []})
+    assert planned["services"] == [], "it has none"
+
+
+def test_a_host_that_was_not_asked_again_says_what_it_said_before():
+    results = {"n1": result(row()), "n2": {}, "n3": {}}
+    places = {"n1": {"unreachable": True, "msg": "x"}, "n2": {"unreachable": True, "msg": "off"}, "n3": {"stdout": ""}}
+    assert answered(results, places) == {**results, "n2": places["n2"], "n3": LOST}
+    assert answered(results, {"n2": "text"})["n2"] == LOST
