@@ -213,6 +213,8 @@ def _host(raw: t.Mapping[str, t.Any]) -> t.Callable[[Labels, t.Any], Made]:
             for path in ("clients", "prefill-0->decode-0"):
                 yield "inference_probe_success", {"deployment": plan["deployment"], "path": path}, steady(1)
                 yield "inference_probe_ttft_seconds", {"deployment": plan["deployment"], "path": path}, steady(0.2)
+            engine = {"deployment": plan["deployment"], "engine": "decode-0"}
+            yield "inference_probe_engine_failed_rounds", engine, steady(0)
             yield (
                 "inference_probe_last_run_timestamp_seconds",
                 {"deployment": plan["deployment"]},

@@ -137,6 +137,7 @@ FAULTS = [
     (EXPORTER, {"HbmEcc"}, [("npu_chip_info_hbm_ecc_double_bit_error_cnt", NODE, ONCE)]),
     (EXPORTER, {"RoceErrors"}, [("npu_chip_roce_tx_err_pkt_num", NODE, LATE)]),
     (EXPORTER, {"ProbeFails"}, [("inference_probe_success", {"path": "clients"}, steady(0))]),
+    (EXPORTER, {"EngineFailsAll"}, [("inference_probe_engine_failed_rounds", {"engine": "decode-0"}, steady(2))]),
     (EXPORTER, {"ProbeMissing"}, [("inference_probe_last_run_timestamp_seconds", {}, GONE)]),
     (EXPORTER, {"ProbeMissing"}, [("inference_probe_last_run_timestamp_seconds", {}, steady(60))]),
     (
@@ -254,6 +255,7 @@ QUIET = [
     (EXPORTER, [("npu_chip_info_hbm_ecc_double_bit_error_cnt", NODE, steady(7))], "HbmEcc"),
     (EXPORTER, [("npu_chip_roce_tx_err_pkt_num", NODE, steady(900))], "RoceErrors"),
     (EXPORTER, [("inference_probe_success", {"path": "clients"}, SHORT)], "ProbeFails"),
+    (EXPORTER, [("inference_probe_engine_failed_rounds", {"engine": "decode-0"}, steady(1))], "EngineFailsAll"),
     (EXPORTER, [("inference_probe_last_run_timestamp_seconds", {}, RECENT)], "ProbeMissing"),
     (COLLECTOR, [("inference_npu_link", NODE, steady(-1))], "NpuLinkDown"),
     (COLLECTOR, [("inference_npu_health", NODE, steady(-1))], "NpuUnhealthy"),

@@ -24,6 +24,7 @@ HELP = {
     "inference_probe_paused_until_timestamp_seconds": "When the last pause ends or ended, in which nothing is probed; 0 without one.",
     "inference_probe_interval_seconds": "Seconds between rounds of the probe.",
     "inference_probe_engine_stalled_seconds": "Seconds for which an engine has had requests, or been silent, without a new token.",
+    "inference_probe_engine_failed_rounds": "Rounds in a row in which nothing worked over an engine, though its peers work with other engines.",
 }
 
 
@@ -45,6 +46,7 @@ def metrics_of(rounds: Rounds) -> str:
             add("inference_probe_path_timestamp_seconds", path.last.at, path=path.name)
     for name, state in sorted(rounds.progress.states.items()):
         add("inference_probe_engine_stalled_seconds", None if state.state == UNKNOWN else state.seconds, engine=name)
+        add("inference_probe_engine_failed_rounds", rounds.blamed.get(name, 0), engine=name)
     add("inference_probe_last_run_timestamp_seconds", rounds.finished or 0.0)
     add("inference_probe_paused_until_timestamp_seconds", rounds.paused_until)
     add("inference_probe_interval_seconds", rounds.settings.interval)

@@ -581,6 +581,20 @@ PROBE_FAILS = Alert(
     needs=("probe",),
     of="path",
 )
+ENGINE_FAILS = Alert(
+    "EngineFailsAll",
+    "critical",
+    ("inference_probe_engine_failed_rounds{$of} > $threshold",),
+    0,
+    "nothing works over this engine, while its peers work with other engines",
+    "It accepts requests and ends them without an answer, although /health says 200. As it is always idle, a router that chooses by load sends most "
+    "requests there.",
+    "Run restart for it, or let watchdog do so (inference_watchdog). Save its log first.",
+    threshold=1,
+    unit="rounds of the probe in a row",
+    needs=("probe", "disaggregated"),
+    of="engine",
+)
 PROBE_OLD = Alert(
     "ProbeMissing",
     "critical",
@@ -634,6 +648,7 @@ ALERTS: tuple[Alert, ...] = (
     LOG_FLAGS,
     LOG_UNREAD,
     PROBE_FAILS,
+    ENGINE_FAILS,
     PROBE_OLD,
 )
 

@@ -22,6 +22,7 @@ SUBJECTS = {
     "npu": ", {{ $labels.host }}, NPU {{ $labels.id }}{{ $labels.device }}",
     "flag": ", {{ $labels.service }} on {{ $labels.host }}, {{ $labels.flag }}",
     "path": ", {{ $labels.path }}",
+    "engine": ", {{ $labels.engine }}",
     # A service that was seen, or a host without series.
     "reader": ", {{ with $labels.service }}{{ . }} on {{ end }}{{ $labels.host }}",
 }

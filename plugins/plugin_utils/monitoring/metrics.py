@@ -58,6 +58,7 @@ PROBE = (
     "inference_probe_success",
     "inference_probe_ttft_seconds",
     "inference_probe_cached_tokens",
+    "inference_probe_engine_failed_rounds",
     "inference_probe_last_run_timestamp_seconds",
     "inference_probe_paused_until_timestamp_seconds",
 )

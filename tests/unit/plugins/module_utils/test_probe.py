@@ -541,6 +541,7 @@ def test_metrics_have_each_value_with_escaped_labels():
     known.results.add("clients", "clients", Outcome(5.0, "", None, 0.0))
     known.results.add("p->d", "r0", Outcome(6.0, "broken", 0.25))
     known.progress.states = {"d": State("unknown", 5.0), "c": State("silent", 9.0), "b": State("ok")}
+    known.blamed = {"b": 2}
     lines = pages.metrics_of(known).splitlines()
     label = 'deployment="a\\"b\\\\c\\nd"'
     assert [line for line in lines if not line.startswith("#")] == [
@@ -555,6 +556,9 @@ def test_metrics_have_each_value_with_escaped_labels():
         f"inference_probe_interval_seconds{{{label}}} 60",
         f'inference_probe_engine_stalled_seconds{{{label},engine="b"}} 0',
         f'inference_probe_engine_stalled_seconds{{{label},engine="c"}} 9',
+        f'inference_probe_engine_failed_rounds{{{label},engine="b"}} 2',
+        f'inference_probe_engine_failed_rounds{{{label},engine="c"}} 0',
+        f'inference_probe_engine_failed_rounds{{{label},engine="d"}} 0',
     ]
     assert lines[1] == "# TYPE inference_probe_success gauge" and pages.metrics_of(known).endswith("\n")
 
