@@ -16,6 +16,7 @@ description:
   - Prints what P(ansible.builtin.default#callback) prints, but no play without hosts or without a result that is shown, and no line for included files.
   - Playbooks of this collection have plays for NPUs, containers, bundles and Kubernetes, which match no host in a deployment without them.
   - A deployment that changes nothing prints two thirds of the lines, with C(display_ok_hosts=false) half of them.
+  - A text with which a task fails on several hosts is printed once, with one line for each other host; C(-v) shows them all.
   - A refusal is its text, without the lines of the playbook that ansible-core 2.19 and later quote; C(-v) shows them.
 extends_documentation_fragment:
   - default_callback
@@ -29,6 +30,7 @@ seealso:
 
 import typing as t
 
+from ansible import constants
 from ansible.playbook.task_include import TaskInclude
 from ansible.plugins.callback.default import CallbackModule as Default
 
@@ -44,6 +46,7 @@ class CallbackModule(Default):
     CALLBACK_TYPE = "stdout"
     CALLBACK_NAME = "ascend.inference.compact"
     _begun: t.Any = None
+    _said: tuple[t.Any, dict[str, str]] = (None, {})  # a task, and the first host of each text with which it failed
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
         """Wait for what the play prints."""
@@ -66,11 +69,19 @@ class CallbackModule(Default):
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
-        """As the default, but a refusal without our source."""
+        """As the default, but a refusal without our source, and a text once for all hosts."""
         answer = getattr(result, "result", None) or result._result  # before ansible-core 2.19
         if _task(result).action in REFUSALS and not self._display.verbosity:
             for key in QUOTED:
                 answer.pop(key, None)
+        host, text = _host(result), str(answer.get("msg") or "")
+        if self._said[0] != _task(result)._uuid:
+            self._said = (_task(result)._uuid, {})
+        first = self._said[1].setdefault(text, host) if text and "results" not in answer else host
+        if first != host and not self._display.verbosity:
+            after = " (ignored)" if ignore_errors else ""
+            self._display.display(f"fatal: [{host}]: as on {first}{after}", color=constants.COLOR_ERROR)
+            return
         super().v2_runner_on_failed(result, ignore_errors=ignore_errors)
 
     def _print_task_banner(self, task: t.Any) -> None:
@@ -85,3 +96,7 @@ class CallbackModule(Default):
 
 def _task(result: t.Any) -> t.Any:
     return getattr(result, "task", None) or result._task  # before ansible-core 2.19
+
+
+def _host(result: t.Any) -> str:
+    return str((getattr(result, "host", None) or result._host).get_name())  # before ansible-core 2.19

@@ -37,8 +37,8 @@ PLAYS = [
 def fixture_printed(tmp_path):
     """What a run of these plays prints, with further variables of the environment."""
 
-    def run(**more):
-        plays = [{**play, "gather_facts": False, "connection": "local", "vars": PYTHON} for play in PLAYS]
+    def run(plays=PLAYS, inventory="localhost,", **more):
+        plays = [{**play, "gather_facts": False, "connection": "local", "vars": PYTHON} for play in plays]
         (tmp_path / "play.yml").write_text(json.dumps(plays))
         (tmp_path / "more.yml").write_text(json.dumps([{"name": "From the file", DEBUG: {"msg": "hello"}}]))
         kept = {
@@ -48,7 +48,7 @@ def fixture_printed(tmp_path):
         }
         given = {"ANSIBLE_HOME": str(tmp_path), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "false"}
         environment = {**kept, **given, "ANSIBLE_STDOUT_CALLBACK": "ascend.inference.compact", **more}
-        command = ["ansible-playbook", "-i", "localhost,", "play.yml"]
+        command = ["ansible-playbook", "-i", inventory, "play.yml"]
         done = subprocess.run(
             command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
         )
@@ -90,3 +90,17 @@ def test_a_refusal_of_a_condition(printed, monkeypatch):
 def test_another_failure_says_where_it_stands(printed, monkeypatch):
     monkeypatch.setitem(PLAYS[3], "tasks", [{"name": "Fails", "ansible.builtin.command": "false"}])
     assert "non-zero return code" in printed()
+
+
+def test_a_text_of_several_hosts_is_printed_once(printed):
+    task = {
+        "name": "Fails",
+        "ansible.builtin.fail": {"msg": "{{ 'another reason' if inventory_hostname == 'n3' else 'the reason' }}"},
+    }
+    plays = [{"name": "Broken", "hosts": "all", "tasks": [{**task, "ignore_errors": True}, task]}]
+    text = printed(plays, "n1,n2,n3,n4,")
+    assert (text.count("the reason"), text.count("another reason")) == (2, 2)
+    assert [line.partition("]: as on ")[0] for line in text.splitlines() if "]: as on " in line] == [
+        "fatal: [n2",
+        "fatal: [n4",
+    ] * 2
