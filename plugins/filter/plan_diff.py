@@ -9,18 +9,22 @@ import typing as t
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle.planned_steps import NO_KEYS, keys_of, planned_steps
+from ..plugin_utils.lifecycle.renamed import as_renamed, lines, renamed
 from ..plugin_utils.lifecycle.upgrade import planned_mode
 from ..plugin_utils.plan.record import whole_plan
-from ..plugin_utils.views.plan_diff import not_compared, plan_diff
+from ..plugin_utils.views.plan_diff import SAME, not_compared, plan_diff
 
 
 def plan_diff_filter(plan: t.Any, deployed: t.Any = None, compared: t.Any = (), files: t.Any = ()) -> list[str]:
     """Adapter: a plan and the deployed one in, lines out; ``compared``, ``files``: see `not_compared`."""
-    new, old = plain(plan), dict(whole_plan(plain(deployed) or {}))
+    new, before = plain(plan), whole_plan(plain(deployed) or {})
     runs, written = ([plain(found) or {} for found in each] for each in (compared, files))
+    names = renamed(new, before, {host["name"]: run for host, run in zip(new["hosts"], runs, strict=False)})
+    old = as_renamed(before, names)
     keys = keys_of(runs, NO_KEYS)
     steps = planned_steps(new, old, keys) + planned_mode(new, old, keys)
-    return plan_diff(new, old or None, keys) + steps + not_compared(new, old, runs, written)
+    found = [line for line in plan_diff(new, old or None, keys) if not names or line != SAME]
+    return lines(new, names) + found + steps + not_compared(new, old, runs, written)
 
 
 class FilterModule:

@@ -9,6 +9,7 @@ import typing as t
 
 from ...module_utils.kubernetes.names import is_pod
 from ..lifecycle.before import as_begun, as_listed, left_out, listed_by
+from ..lifecycle.renamed import as_renamed, renamed
 from ..lifecycle.steps import Plan, differs, leaving_engines, no_steps, pending_of, steps
 from ..plan.agreed import text_of_most
 from ..plan.record import stored_plan
@@ -38,7 +39,9 @@ def decide(plan: Plan, found: Found, allow_pause: bool, early: bool, check: bool
     listed = listed_by(here["routers"] for here in found.values())
     half = any(here["half"] for here in found.values() if here["outdated"])
     revisions = [name for here in found.values() if here["outdated"] for name in here["revisions"]]
-    old = as_begun(as_listed(_of_hosts(stored_plan(text)), plan, listed), plan, dict.fromkeys(revisions))
+    recorded = _of_hosts(stored_plan(text))
+    before = as_renamed(recorded, renamed(plan, recorded, found))
+    old = as_begun(as_listed(before, plan, listed), plan, dict.fromkeys(revisions))
     decided = steps(pending, plan, old, allow_pause, early, True, half, left_out(old, plan, listed), check)
     return Decided({**decided, "notes": [*differ, *decided["notes"]]}, old, text)
 

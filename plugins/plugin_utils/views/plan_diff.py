@@ -19,6 +19,7 @@ HOSTS = {
     "outdated": "other files on the host",
 }  # what plans do not show
 UNKNOWN = "Not compared: {hosts}. More services than these may restart, and need a pause. Fix: correct what these hosts say, then show the differences again."
+SAME = "No changes: the deployed plan is the same."
 DEFAULT = "(service_user)"  # that of the role
 
 
@@ -47,7 +48,7 @@ def plan_diff(plan: Plan, deployed: Plan | None, seen: t.Mapping[str, t.Collecti
             name, running[name], planned[name], [user] * bool(user) + _of_hosts(name, running, planned, seen or {})
         )
     ]
-    return [line for line in lines if line] or ["No changes: the deployed plan is the same."]
+    return [line for line in lines if line] or [SAME]
 
 
 def not_compared(
