@@ -39,6 +39,7 @@ GOALS: dict[str, t.Callable[..., Script]] = {
     "rejoin": rejoin,
 }
 ASKED = 3  # hosts whose recorded plan is read, so that none of them alone says what was deployed
+LONGEST = 300  # characters of a line about what is waited for
 ARGUMENTS: dict[str, t.Any] = {
     "part": {"type": "str", "choices": ["observe", "write", "play", "end"], "required": True},
     "context": {"type": "dict", "no_log": True},
@@ -121,7 +122,10 @@ class ActionModule(Asked):
         if host == self._vars["ansible_play_hosts_all"][0] and player.reaching(number):
             given = {"step": player.reaching(number), "script": player.script(number)}
             self._note({**given, "directory": self._store.host(host)["directory"]})
-        return player.play(number, host, self._execute, self._engine_key)
+        return player.play(number, host, self._execute, self._engine_key, self._say)
+
+    def _say(self, text: str) -> None:
+        Display().display(visible(text)[:LONGEST])
 
     def _note(self, given: Result) -> None:
         """Note the step in this run's lock, for the next run if this one is killed. That this fails is no reason to end a change."""

@@ -14,6 +14,7 @@ author:
 description:
   - Reads the counters of engines that were removed from the router (see M(ascend.inference.router_members)) until they have no request
     running or waiting, and prefill holds no KV cache that decode has yet to fetch.
+  - What prefill holds for a decode engine that has ended is fetched by nobody. With O(downstream) it is not waited for.
   - The health page of vLLM does not tell this - it answers 200 while new requests already fail.
   - After O(timeout) the module warns and succeeds; an engine with C(--shutdown-timeout) waits for the rest when it is stopped.
 attributes:
@@ -47,10 +48,29 @@ options:
     type: list
     elements: str
     default: []
+  downstream:
+    description:
+      - URLs of all decode engines, also of those that leave, if a prefill engine leaves. Once none of them has a request waiting, nobody fetches what
+        is still held.
+      - Without them all that is held is waited for.
+    type: list
+    elements: str
+    default: []
   timeout:
     description: Most seconds to wait.
     type: int
     default: 300
+  within:
+    description:
+      - Seconds after which this call answers, though engines are busy and O(timeout) has not passed, so that its caller can say what is waited for.
+        It goes on with another call that has RV(begun) as O(begun).
+      - V(0) means after O(timeout).
+    type: int
+    default: 0
+  begun:
+    description: RV(begun) of the call before, on the same host with the same engines.
+    type: dict
+    default: {}
   settle:
     description: Seconds for which the engines must have been idle.
     type: int
@@ -74,10 +94,15 @@ seconds:
   type: float
   sample: 4.5
 busy:
-  description: What each engine still had to do after O(timeout).
+  description: What each engine still had to do after O(timeout), or after O(within).
   returned: success
   type: dict
   sample: {"decode-1": "2 requests running"}
+begun:
+  description: Where the next call goes on; empty if the wait has ended.
+  returned: success
+  type: dict
+  sample: {"began": 8123.5, "idle_since": null, "due": {}, "fetched": {}}
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -92,7 +117,10 @@ ENGINE = {
 ARGUMENTS = {
     "engines": {"type": "list", "elements": "dict", "required": True, "options": ENGINE},
     "upstream": {"type": "list", "elements": "str", "default": []},
+    "downstream": {"type": "list", "elements": "str", "default": []},
     "timeout": {"type": "int", "default": 300},
+    "within": {"type": "int", "default": 0},
+    "begun": {"type": "dict", "default": {}},
     "settle": {"type": "int", "default": 2},
 }
 
@@ -103,14 +131,12 @@ def main():
     engines = [Engine(engine["name"], engine["kind"], engine["url"].rstrip("/")) for engine in params["engines"]]
     done = Drained(0.0, {})
     if not module.check_mode:
-        done = drain(engines, params["upstream"], params["timeout"], params["settle"])
-    for name in sorted(done.busy):
-        module.warn(
-            "{} has {} after {} s, and is stopped now: {}".format(
-                name, done.busy[name], params["timeout"], fix_of(done.busy[name])
-            )
-        )
-    module.exit_json(changed=False, seconds=done.seconds, busy=done.busy)
+        given = {name: params[name] for name in ("downstream", "within", "begun")}
+        done = drain(engines, params["upstream"], params["timeout"], params["settle"], **given)
+    for name in sorted(done.busy if not done.begun else ()):
+        left = done.busy[name]
+        module.warn(f"{name} has {left} after {params['timeout']} s, and is stopped now: {fix_of(left)}")
+    module.exit_json(changed=False, **done._asdict())
 
 
 if __name__ == "__main__":

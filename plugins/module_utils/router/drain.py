@@ -6,7 +6,8 @@
 vLLM's health page answers 200 after SIGTERM while new requests get 500 (0.32.0, seen in a run), so only counters tell:
 
 * ``num_requests_running`` and ``num_requests_waiting`` are 0;
-* at prefill ``kv_cache_usage_perc`` is 0: blocks of finished requests are held until decode has fetched them;
+* at prefill ``kv_cache_usage_perc`` is 0: blocks of finished requests are held until decode has fetched them, or no decode engine is there
+  that still might;
 * at decode the prefill engines have finished what they had when the wait began: routers choose decode before prefill has answered.
 
 An engine that refuses connections has nothing left. One that accepts them and does not answer, or without these counters, may have: it is asked
@@ -17,14 +18,14 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, NamedTuple, Sequence, Union
+from typing import Any, Callable, NamedTuple, Sequence
 
 from ..tools.how_many import how_many
 from ..tools.http_client import Target, ask
-from ..verify.metrics import FINISHED, RUNNING, WAITING, Samples, read_metrics
+from ..verify.metrics import RUNNING, WAITING, read_metrics
+from .others import HELD, Fetched, Found, Promised, only_held
 
 USAGE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")  # the latter up to vLLM 0.10
 OWN = tuple(  # errors of this machine, which has no port, file or memory left: they tell nothing about an engine
@@ -36,7 +37,7 @@ FIX = (  # for requests that did not end in time
     "name such an engine; before the next change run restart for it, with -e inference_drain_timeout=30"
 )
 COUNT = "Fix: remove disable-log-stats from its arguments if it is there: without counters each drain waits for its whole time"
-HELD = "% of its KV cache held for decode"
+BEHIND = "requests at prefill that may be sent to it"
 HELD_FIX = (
     "Fix: none, if a decode engine ended or lost its link before: nobody fetches what prefill holds for it until inference_kv_hold_timeout ends. If decode "
     "engines have requests waiting, which are longer than this, raise inference_drain_timeout"
@@ -53,13 +54,11 @@ class Engine(NamedTuple):
 
 
 class Drained(NamedTuple):
-    """``seconds`` waited; ``busy``: what is left in each engine at the end of the time, {name: text}."""
+    """``seconds`` waited; ``busy``: what is left in each engine, {name: text}; ``begun``: where to go on, {} at the end of the wait."""
 
     seconds: float
     busy: dict[str, str]
-
-
-Found = Union[Samples, str, None]
+    begun: dict[str, Any] = {}
 
 
 def metrics_of(url: str) -> Found:
@@ -91,59 +90,11 @@ def left_in(engine: Engine, found: Found) -> str:
 
 def fix_of(left: str) -> str:
     """What is lost, and what to do, if an engine has this left at the end of the time; ``left``: of `left_in`."""
-    if left.endswith(HELD) and ", " not in left:
+    if only_held(left):
         return (
             f"it has no requests any more, so only those fail whose KV cache a decode engine still fetches. {HELD_FIX}"
         )
     return "these requests may fail. " + (COUNT if left.startswith(UNCOUNTED) else FIX)
-
-
-def ranks_of(found: Samples) -> dict[str, tuple[float, float]]:
-    """{data-parallel rank: (requests that have finished, and that run or wait)}; an engine without ranks in its counters has the rank ""."""
-    named = [re.match(re.escape(RUNNING) + r"(\{engine=.*\})\Z", name) for name in found]
-    return {
-        rank: (found.get(FINISHED + rank, 0.0), found.get(RUNNING + rank, 0.0) + found.get(WAITING + rank, 0.0))
-        for rank in [match.group(1) for match in named if match] or [""]
-    }
-
-
-class Promised:
-    """Requests at prefill engines for which a router may have chosen an engine that leaves.
-
-    Each rank of prefill serves requests in the order of their arrival: when as many have finished as there were, these have. So they have if it
-    counts anew, because its process has.
-    """
-
-    def __init__(self, urls: Sequence[str], read: Callable[[str], Found]) -> None:
-        self.read = read
-        # {URL: {rank: (finished at the beginning, number at which they all have)}}; None until the engine has reported it
-        self.due: dict[str, dict[str, tuple[float, float]] | None] = dict.fromkeys(urls)
-        self.left()
-
-    def left(self) -> int:
-        """Number of prefill engines that are not known to have finished them yet."""
-        for url, due in list(self.due.items()):
-            found = self.read(url)
-            if found is None:
-                del self.due[url]
-            elif not isinstance(found, str) and RUNNING in found and WAITING in found:
-                self.due[url] = _still_due(due, ranks_of(found))
-                if not self.due[url]:
-                    del self.due[url]
-        return len(self.due)
-
-
-def _still_due(
-    due: dict[str, tuple[float, float]] | None, now: dict[str, tuple[float, float]]
-) -> dict[str, tuple[float, float]]:
-    """The ranks that have not finished what is due; ``due`` None: what each has under way now."""
-    if due is None:
-        due = {rank: (finished, finished + under_way) for rank, (finished, under_way) in now.items()}
-    return {
-        rank: (first, last)
-        for rank, (first, last) in due.items()
-        if rank in now and now[rank][1] and first <= now[rank][0] < last
-    }
 
 
 def drain(
@@ -154,30 +105,43 @@ def drain(
     read: Callable[[str], Found] = metrics_of,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Any] = time.sleep,
+    downstream: Sequence[str] = (),
+    within: float = 0.0,
+    begun: dict[str, Any] | None = None,
 ) -> Drained:
     """Wait until all engines were idle for ``settle`` seconds, at most ``timeout`` seconds.
 
-    ``upstream``: URLs of the prefill engines that stay, if one of the engines is a decode engine.
+    ``upstream``: URLs of the prefill engines that stay, if one of the engines is a decode engine; ``downstream``: those of all decode engines, of
+    which one may fetch what a prefill engine holds, if they are known. ``within``: seconds of this call, 0 for the whole time; ``begun``: where an
+    earlier call stopped, on the same machine since it started, see `Drained`.
     """
-    begin = clock()
-    promised = Promised(upstream if any(engine.kind == "decode" for engine in engines) else (), read)
-    idle_since: float | None = None
+    given, begin = begun or {}, clock()
+    began = min(float(given.get("began", begin)), begin)
+    decode = any(engine.kind == "decode" for engine in engines)
+    promised = Promised(upstream if decode else (), read, given.get("due"))
+    prefill = [engine.name for engine in engines if engine.kind == "prefill"]
+    fetched = Fetched(downstream if prefill else (), read, settle, given.get("fetched"))
+    idle_since: float | None = given.get("idle_since")
     while True:
         with ThreadPoolExecutor(max_workers=16) as pool:
             found: list[Found] = list(pool.map(read, [engine.url for engine in engines]))
         busy = {engine.name: left_in(engine, samples) for engine, samples in zip(engines, found)}
         busy = {name: text for name, text in busy.items() if text}
         now = clock()
+        if fetched.all_of({name: busy.get(name, "") for name in prefill}, now):
+            busy = {name: text for name, text in busy.items() if name not in prefill}
         behind = promised.left()
         if busy or behind:
             idle_since = None
         elif idle_since is None:
             idle_since = now
         if idle_since is not None and now - idle_since >= settle:
-            return Drained(round(now - begin, 1), {})
-        if now - begin >= timeout:
-            if behind:
-                text = "requests at prefill that may be sent to it"
-                busy = {**{engine.name: text for engine in engines if engine.kind == "decode"}, **busy}
-            return Drained(round(now - begin, 1), busy)
+            return Drained(round(now - began, 1), {})
+        if behind:
+            busy = {**{engine.name: BEHIND for engine in engines if engine.kind == "decode"}, **busy}
+        if now - began >= timeout:
+            return Drained(round(now - began, 1), busy)
+        if within and now - begin >= within:
+            more = {"began": began, "idle_since": idle_since, "due": promised.due, "fetched": fetched.state()}
+            return Drained(round(now - began, 1), busy, more)
         sleep(INTERVAL)

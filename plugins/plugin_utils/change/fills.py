@@ -59,14 +59,21 @@ def strangers(_step: Step, host: str, answers: Answers) -> More:
 
 
 def leaving(step: Step, host: str, answers: Answers) -> More:
-    """Engines that have left a router, and have to finish. ``step.given``: ``{planned: [url], leaving: [engine], host}``.
+    """Engines that have left a router, and have to finish. ``step.given``: ``{planned: [engine], leaving: [engine], host}``.
 
     ``leaving`` left the routers in a run that was interrupted, and are waited for on ``host``.
     """
     left = (answers.get(host) or {}).get("left") or ()
-    engines = [engine for engine in left if engine["url"] not in step.given["planned"]]
+    planned = step.given["planned"]
+    engines = [engine for engine in left if engine["url"] not in [each["url"] for each in planned]]
     engines += step.given["leaving"] if host == step.given["host"] else []
-    return {"engines": engines} if engines else None
+    every = [
+        *planned,
+        *step.given["leaving"],
+        *(engine for answer in answers.values() for engine in answer.get("left") or ()),
+    ]
+    downstream = dict.fromkeys(engine["url"] for engine in every if engine["kind"] == "decode")
+    return {"engines": engines, "downstream": [*downstream]} if engines else None
 
 
 def holding(step: Step, host: str, answers: Answers) -> More:

@@ -34,7 +34,8 @@ def drained(plan: Plan, found: Found, this_round: Round, drain_timeout: int, joi
     writer.drain_routers(this_round["routers"])
     listed = some([engine["name"] for engine in this_round["engines"]])
     writer.keep(f"Take {listed} out of {some(serving['routers'])}", serving["routers"], serving["engines"])
-    writer.finish(this_round["engines"], this_round["upstream"])
+    decode = [engine["url"] for engine in serving["engines"] if engine["kind"] == "decode"]
+    writer.finish(this_round["engines"], this_round["upstream"], decode)
     return _script(writer, found, this_round, BEFORE)
 
 

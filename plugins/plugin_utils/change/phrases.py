@@ -17,6 +17,7 @@ from .script import Step, some
 
 Plan = t.Mapping[str, t.Any]
 Engines = t.Sequence[t.Mapping[str, t.Any]]
+Urls = t.Sequence[str]
 
 
 class Writer:
@@ -90,7 +91,7 @@ class Writer:
 
     def roll_engines(self, step: t.Mapping[str, t.Any], state: str = "restarted") -> None:
         """Engines leave, finish, restart, are proven and return. ``step``: of `lifecycle.rolls.engine_steps`."""
-        self.leave(step["leaving"], step["upstream"])
+        self.leave(step["leaving"], step["upstream"], step["downstream"])
         self.restart(step["services"], state)
         self.join(step["engines"])
 
@@ -101,27 +102,28 @@ class Writer:
         self.wait_for_engines(name)
         self.return_routers([name])
 
-    def withdraw(self, engines: Engines, upstream: t.Sequence[str], pause: bool) -> None:
+    def withdraw(self, engines: Engines, upstream: Urls, downstream: Urls, pause: bool) -> None:
         """Engines leave the routers that stop before others start; with ``pause`` at once, also the last ones of their pools."""
         if pause:
             listed = some([engine["name"] for engine in engines])
             self._change(f"Take {listed} out of the routers at once", engines, "absent", allow_last=True)
         else:
-            self.leave(engines, upstream)
+            self.leave(engines, upstream, downstream)
 
-    def leave(self, engines: Engines, upstream: t.Sequence[str]) -> None:
-        """Take engines out of the routers, and wait until they have finished. ``upstream``: URLs of the prefill engines that stay."""
+    def leave(self, engines: Engines, upstream: Urls, downstream: Urls) -> None:
+        """Take engines out of the routers, and wait until they have finished. ``upstream``, ``downstream``: as `finish`."""
         listed = some([engine["name"] for engine in engines])
         self._change(f"Take {listed} out of the routers", engines, "absent")
-        self.finish(engines, upstream)
+        self.finish(engines, upstream, downstream)
 
     def keep(self, title: str, routers: t.Collection[str], engines: Engines) -> None:
         """Give routers these engines, and take all others out of them."""
         self._change(title, engines, "present", routers=routers, purge=True)
 
-    def finish(self, engines: Engines, upstream: t.Sequence[str]) -> None:
-        """Wait until engines have finished. ``upstream``: URLs of the prefill engines that serve."""
+    def finish(self, engines: Engines, upstream: Urls, downstream: Urls) -> None:
+        """Wait until engines have finished. ``upstream``: URLs of the prefill engines that serve; ``downstream``: of the other decode engines."""
         arguments = {"engines": [*engines], "upstream": [*upstream], "timeout": self.drain_timeout}
+        arguments["downstream"] = [*downstream, *_urls(engines, "decode")]
         listed = some([engine["name"] for engine in engines])
         title = f"Wait for the last requests of {listed}, at most {self.drain_timeout} s"
         self._add(title, "drain", {router["host"]: arguments for router in self.routers})
@@ -135,10 +137,9 @@ class Writer:
         fill = {"fill": "strangers", "asked": asked} if asked >= 0 else {}
         self._change("Take engines out of the routers that are not planned", engines, "present", purge=True, **fill)
         changed = self.changed
-        upstream = [engine["url"] for engine in engines if engine["kind"] == "prefill"]
-        arguments = {"upstream": upstream, "timeout": self.drain_timeout}
+        arguments = {"upstream": _urls(engines, "prefill"), "timeout": self.drain_timeout}
         at = {host: arguments for host in ({router["host"]: None for router in self.routers} or hosts[:1])}
-        given = {"planned": [engine["url"] for engine in engines], "leaving": [*leaving], "host": next(iter(at), "")}
+        given = {"planned": [*engines], "leaving": [*leaving], "host": next(iter(at), "")}
         title = f"Wait for the last requests of engines that left, at most {self.drain_timeout} s"
         self._add(title, "drain", at, fill="leaving", asked=changed, given=given)
 
@@ -288,6 +289,10 @@ class Writer:
     def _add(self, title: str, verb: str, at: dict[str, dict[str, t.Any]], **more: t.Any) -> None:
         if at:
             self.steps.append(Step(title, verb, at, **more))
+
+
+def _urls(engines: Engines, kind: str) -> list[str]:
+    return [engine["url"] for engine in engines if engine["kind"] == kind]
 
 
 def _reached(balancer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -16,9 +16,11 @@ from .fills import FILLS, KEPT
 from .script import Script, Step, described, some
 from .store import Store
 from .verbs import VERBS
+from .waits import waited
 
 Result = dict[str, t.Any]
 OBSERVED = ("down", "outdated", "other", "rekeyed", "keyed")
+Say = t.Callable[[str], t.Any]
 Execute = t.Callable[[str, dict[str, t.Any], bool], Result]  # module, arguments, whether in check mode
 FAILED = (
     "Step {number} of {count} failed on {hosts}, for the reason above: {title}. {reason}{left}"
@@ -55,15 +57,23 @@ class Player:
     def __init__(self, store: Store, check: bool) -> None:
         self.store, self.check = store, check
 
-    def play(self, number: int, host: str, execute: Execute, key: t.Callable[[], str]) -> Result:
-        """The result of the step on the host; skipped if an earlier one failed, or if it has nothing to do there."""
+    def play(self, number: int, host: str, execute: Execute, key: t.Callable[[], str], say: Say = len) -> Result:
+        """The result of the step on the host; skipped if an earlier one failed, or if it has nothing to do there.
+
+        ``say``: takes lines about what is waited for, from the first of the hosts that wait for the same.
+        """
         hosts = self._hosts(number) if self._reached(number) else {}
         if host not in hosts or not self._goes_on(number, host):
             return {"changed": False, "skipped": True}
         store, step = self.store, self.store.step(number)
         arguments = {**store.arguments(number, host), **hosts[host]}
         call = VERBS[step.verb](arguments, store.host(host)["context"], key)
-        answer = execute(call.module, call.arguments, call.dry)
+        first = next(name for name, more in hosts.items() if more == hosts[host])
+        answer = waited(
+            lambda more: execute(call.module, {**call.arguments, **more}, call.dry),
+            call.most,
+            say if host == first else len,
+        )
         name, text = call.empty
         if name and answer.get(name) and not answer.get("failed"):
             answer = {**answer, "failed": True, "msg": text.format(found=", ".join(answer[name]))}

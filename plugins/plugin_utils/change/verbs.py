@@ -11,18 +11,21 @@ from __future__ import annotations
 import typing as t
 
 from .script import Arguments
+from .waits import WITHIN
 
 
 class Call(t.NamedTuple):
     """A call of ``module``, of this collection if its name has no dot.
 
-    ``dry``: in check mode, because it only asks; ``empty``: a key of the answer that has to be empty, and why.
+    ``dry``: in check mode, because it only asks; ``empty``: a key of the answer that has to be empty, and why; ``most``: seconds that a module waits
+    which answers meanwhile, see `waits.waited`; 0 for all others.
     """
 
     module: str
     arguments: Arguments
     dry: bool = False
     empty: tuple[str, str] = ("", "")
+    most: int = 0
 
 
 RELISTED = (
@@ -74,7 +77,7 @@ def read(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) ->
 
 def drain(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
     """Wait until engines have finished their requests. Arguments: those of service_drain."""
-    return Call("service_drain", arguments)
+    return Call("service_drain", {**arguments, "within": WITHIN}, most=arguments["timeout"])
 
 
 def prove(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:

@@ -100,6 +100,7 @@ def engine_steps(change: Change, due: t.Mapping[Key, set[str]]) -> list[Step]:
                 "engines": own,
                 "leaving": [listed[engine["name"]] for engine in own],
                 "upstream": [engine["url"] for engine in others if engine["kind"] == "prefill"],
+                "downstream": [engine["url"] for engine in others if engine["kind"] == "decode"],
                 "routers": [],
             }
         )
@@ -128,6 +129,7 @@ def router_steps(change: Change, names: t.Iterable[str]) -> list[Step]:
             "engines": [],
             "leaving": [],
             "upstream": [],
+            "downstream": [],
             "routers": [name],
         }
         for name in names

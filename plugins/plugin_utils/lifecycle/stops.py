@@ -32,11 +32,11 @@ def stop_first(result: Result, change: Change) -> set[str]:
     vacate(result, names, change)
     if not reason:
         stay = {service["name"] for service in change.deployed["services"]} - names
+        others = engines_as_deployed(stay, change.deployed)
         result["withdrawn"] = {
             "engines": engines_as_deployed(names, change.deployed),
-            "upstream": [
-                engine["url"] for engine in engines_as_deployed(stay, change.deployed) if engine["kind"] == "prefill"
-            ],
+            "upstream": [engine["url"] for engine in others if engine["kind"] == "prefill"],
+            "downstream": [engine["url"] for engine in others if engine["kind"] == "decode"],
             "pause": False,
         }
         why, listed = pauses.REASSIGNED if given else pauses.PARTED, ", ".join(sorted(names, key=natural))
@@ -101,4 +101,4 @@ def _take_out(result: Result, names: set[str], change: Change) -> None:
     engines = engines_as_deployed(names, change.deployed)
     if engines and change.members_can_change:
         before = result["withdrawn"].get("engines", ())
-        result["withdrawn"] = {"engines": [*before, *engines], "upstream": [], "pause": True}
+        result["withdrawn"] = {"engines": [*before, *engines], "upstream": [], "downstream": [], "pause": True}

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import NamedTuple
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.router.drain import (
@@ -24,6 +26,11 @@ RUNNING, WAITING, USAGE = "vllm:num_requests_running", "vllm:num_requests_waitin
 FINISHED = "vllm:request_success_total"
 IDLE = {RUNNING: 0.0, WAITING: 0.0}
 PREFILL, DECODE = Engine("prefill-1", "prefill", "http://p1"), Engine("decode-1", "decode", "http://d1")
+
+
+class Waited(NamedTuple):
+    seconds: float
+    busy: dict
 
 
 def waited(engine, readings, others=(), timeout=100):
@@ -41,7 +48,7 @@ def waited(engine, readings, others=(), timeout=100):
         now[0] += seconds
 
     upstream = ["http://p0"] if others else []
-    return drain([engine], upstream, timeout, 2, read, lambda: now[0], sleep)
+    return Waited(*drain([engine], upstream, timeout, 2, read, lambda: now[0], sleep)[:2])
 
 
 @pytest.mark.parametrize("name", [RUNNING, WAITING])
@@ -75,11 +82,77 @@ def test_the_wait_ends():
     assert waited(PREFILL, [{USAGE: 0.5}], timeout=7).busy == {"prefill-1": "50.00% of its KV cache held for decode"}
 
 
+UNKNOWN = "requests that are not known (timeout at /metrics)"
+HELD = {USAGE: 0.001}
+TEXT = {"prefill-1": "0.10% of its KV cache held for decode"}
+
+
+def fetched(decode, prefill=(HELD,), timeout=40, **more):
+    """(seconds, busy) of a drain of a prefill engine that holds KV cache, while a decode engine is read so; each last reading stays."""
+    series, last, now = {"http://p1": iter(prefill), "http://d1": iter(decode)}, {}, [0.0]
+
+    def read(url):
+        last[url] = next(series[url], last.get(url))
+        return {**IDLE, **last[url]} if isinstance(last[url], dict) else last[url]
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    found = drain([PREFILL], (), timeout, 2, read, lambda: now[0], sleep, downstream=["http://d1"], **more)
+    return found.seconds, found.busy
+
+
+@pytest.mark.parametrize("reading", [None, {}, {RUNNING: 9.0}])
+def test_nobody_fetches_what_is_held_for_a_decode_engine_that_is_gone(reading):
+    """The one that is there has all that it runs."""
+    assert fetched([reading]) == (4, {})
+
+
+@pytest.mark.parametrize("reading", [{WAITING: 1.0}, UNKNOWN])
+def test_what_a_decode_engine_may_fetch_is_waited_for(reading):
+    assert fetched([reading]) == (40, TEXT)
+    assert fetched([reading, reading, {}]) == (5, {})
+
+
+def test_a_request_has_time_to_get_from_prefill_to_decode():
+    running = [{**HELD, RUNNING: 1.0}] * 6
+    assert fetched([{}], [*running, HELD]) == (7, {})
+    assert fetched([{}, {}], [*running, {USAGE: 0.003}, {USAGE: 0.002}, HELD]) == (8, {})
+    assert fetched([{WAITING: 1.0}], [*running, {}], 90) == (5, {}), "nothing is held"
+
+
+def test_a_wait_goes_on_where_a_call_stopped():
+    now = [5000.0]
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    readings = {"http://p1": HELD, "http://d1": {RUNNING: 1.0}, "http://p0": {RUNNING: 2.0, FINISHED: 5.0}}
+
+    def waited_for(engines, begun):
+        def read(url):
+            return {**IDLE, **readings[url]}
+
+        given = {"downstream": ["http://d1"], "within": 15, "begun": json.loads(json.dumps(begun))}
+        return drain(engines, ["http://p0"], 40, 2, read, lambda: now[0], sleep, **given)
+
+    first = waited_for([PREFILL, DECODE], {})
+    assert (first.seconds, first.busy) == (15, {"decode-1": "1 request running"})
+    now[0] += 1
+    readings["http://d1"] = {}
+    second = waited_for([PREFILL, DECODE], first.begun)
+    assert (second.seconds, second.busy) == (31, {"decode-1": "requests at prefill that may be sent to it"})
+    readings["http://p0"] = {RUNNING: 2.0, FINISHED: 7.0}
+    assert waited_for([PREFILL, DECODE], second.begun)[:2] == (33, {}), (
+        "those that were there at the beginning have finished"
+    )
+    readings["http://p0"] = {RUNNING: 2.0, FINISHED: 5.0}
+    last = waited_for([PREFILL, DECODE], {**second.begun, "began": 4990.0})
+    assert (last.seconds, last.begun, list(last.busy)) == (43, {}, ["decode-1"]), "the time counts from the first call"
+
+
 def test_an_engine_that_is_gone_has_no_requests():
     assert waited(DECODE, [None]).seconds == 2
-
-
-UNKNOWN = "requests that are not known (timeout at /metrics)"
 
 
 def test_an_engine_that_tells_nothing_may_have_requests():
@@ -168,6 +241,11 @@ def test_the_module_warns_and_goes_on(run_module, engine):
         in str(found["warnings"])
     )
     assert run_module("service_drain", engines=[engine], timeout=100, check=True)["seconds"] == 0
+    first = run_module("service_drain", engines=[engine], timeout=2, within=1)
+    assert (first["busy"], first["warnings"]) == ({"decode-1": "1 request running"}, [])
+    last = run_module("service_drain", engines=[engine], timeout=2, within=9, begun=first["begun"])
+    assert (last["begun"], last["seconds"] < 4) == ({}, True)
+    assert "after 2 s, and is stopped now" in str(last["warnings"])
 
 
 @pytest.mark.parametrize(

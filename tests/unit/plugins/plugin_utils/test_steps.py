@@ -90,6 +90,9 @@ def test_one_instance_of_each_pool_at_a_time():
     assert first["hosts"] == ["n1"]
     assert sorted(engine["name"] for engine in first["engines"]) == ["decode-0", "prefill-0"]
     assert first["upstream"] == [engine["url"] for engine in new["members"]["engines"] if engine["name"] == "prefill-1"]
+    assert first["downstream"] == [
+        engine["url"] for engine in new["members"]["engines"] if engine["name"] == "decode-1"
+    ]
 
 
 BALANCED = {"inference_router": {"instances": 2, "balancer": "haproxy"}}
@@ -438,6 +441,7 @@ def test_routers_behind_a_balancer_restart_one_after_the_other():
         "engines": [],
         "leaving": [],
         "upstream": [],
+        "downstream": [],
         "routers": ["router"],
     }
     assert (result["held"], result["refusals"]) == (["router", "router-1"], [])

@@ -77,6 +77,9 @@ def test_a_host_that_changes_its_pool_needs_no_pause():
     assert (found["vacate"], found["refusals"], found["pauses"]) == ({"p2": ["prefill-1"]}, [], {})
     assert [engine["url"] for engine in found["withdrawn"]["engines"]] == urls(old, "prefill-1")
     assert (found["withdrawn"]["upstream"], found["withdrawn"]["pause"]) == (urls(old, "prefill-0"), False)
+    assert found["withdrawn"]["downstream"] == [
+        each["url"] for each in old["members"]["engines"] if each["kind"] == "decode"
+    ]
     lines = planned_steps(new, old)
     assert lines[1:] == [
         "  1. drain and stop prefill-1; instances that serve meanwhile: 1 of prefill",

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.change.fills import engines_to_prove
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.fills import engines_to_prove, leaving
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import Step
 
 ENGINES = [{"name": name, "url": f"http://{name}"} for name in ("prefill-0", "decode-0", "decode-1")]
 ALL = {"prefill": ["http://prefill-0"], "decode": ["http://decode-0", "http://decode-1"]}
@@ -33,3 +34,18 @@ def test_routers_of_several_hosts_are_joined_at_once():
 @pytest.mark.parametrize("answer", [{"skipped": True}, asked([], ALL)])
 def test_a_router_that_was_not_asked_or_lacks_none_adds_nothing(answer):
     assert engines_to_prove(ENGINES, [answer])["joining"] == []
+
+
+def test_engines_that_left_finish_beside_all_decode_engines_that_may_fetch():
+    def engine(name, kind):
+        return {"name": name, "kind": kind, "url": f"http://{name}"}
+
+    planned = [engine("prefill-0", "prefill"), engine("decode-0", "decode")]
+    stranger, gone = engine("prefill-9", "prefill"), engine("decode-1", "decode")
+    given = {"planned": planned, "leaving": [gone], "host": "n1"}
+    step = Step("Wait", "drain", {"n1": {}, "n2": {}}, fill="leaving", asked=0, given=given)
+    answers = {"n2": {"left": [stranger, planned[0], engine("decode-8", "decode")]}}
+    downstream = ["http://decode-0", "http://decode-1", "http://decode-8"]
+    assert leaving(step, "n1", answers) == {"engines": [gone], "downstream": downstream}
+    assert leaving(step, "n2", answers) == {"engines": [stranger, answers["n2"]["left"][2]], "downstream": downstream}
+    assert leaving(Step("Wait", "drain", {}, given={**given, "leaving": []}), "n1", {}) is None

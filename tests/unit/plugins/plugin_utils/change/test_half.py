@@ -55,6 +55,8 @@ def test_a_half_gets_no_requests_and_finishes_before_it_changes(number, here, th
     assert kept == {f"decode-{1 - suffix}", f"prefill-{1 - suffix}"}
     assert {engine["name"] for engine in finish["engines"]} == set(names.split(", "))
     assert finish["upstream"] == [engine["url"] for engine in keep["members"] if engine["kind"] == "prefill"]
+    both = [*keep["members"], *finish["engines"]]
+    assert finish["downstream"] == [engine["url"] for engine in both if engine["kind"] == "decode"]
 
 
 def test_the_first_half_starts_with_routers_that_know_its_engines_only():

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import (
     OBSERVED,
@@ -308,3 +310,45 @@ def test_the_step_that_begins_is_named_once_the_one_before_is_done(tmp_path):
     stage.play(1, "n2")
     assert player.reaching(2) == "", "it has nothing to do"
     assert Player(stage.store, True).reaching(1) == ""
+
+
+def waiting(seconds, **busy):
+    return {"changed": False, "seconds": seconds, "busy": busy, "begun": {"began": seconds}}
+
+
+def play_and_say(stage, said, host="n1"):
+    answers = iter(stage.answers[host, "service_drain"])
+    calls = []
+
+    def execute(_module, arguments, _dry):
+        calls.append({name: arguments.get(name) for name in ("within", "begun")})
+        return next(answers)
+
+    return stage.player.play(0, host, execute, lambda: "key", said.append), calls
+
+
+def test_a_drain_says_what_it_waits_for_and_goes_on_where_it_was(tmp_path):
+    stage, said = Stage(tmp_path, [drain("n1", "n2")]), []
+    last = {"changed": False, "seconds": 33.0, "busy": {}, "begun": {}}
+    rounds = [waiting(15.0, **{"decode-0": "2 requests running"}), waiting(30.0), last]
+    stage.answers = {(host, "service_drain"): rounds for host in ("n1", "n2")}
+    stage.store.keep_script(Script([Step("Wait", "drain", {host: {"timeout": 40} for host in ("n1", "n2")})], [], []))
+    found, calls = play_and_say(stage, said)
+    assert found == last
+    assert calls == [{"within": 15, "begun": begun} for begun in (None, {"began": 15.0}, {"began": 30.0})]
+    assert said == [
+        "Waiting, 15.0 of at most 40 s: decode-0 has 2 requests running",
+        "Waiting, 30.0 of at most 40 s: until they stay without requests",
+    ]
+    play_and_say(stage, said, "n2")
+    assert len(said) == 2, "the other routers' hosts wait for the same"
+    assert stage.player.failure() == ""
+
+
+def test_a_host_that_answers_for_ever_does_not_keep_a_drain(tmp_path):
+    stage, said = Stage(tmp_path, [Step("Wait", "drain", {"n1": {"timeout": 40}})]), []
+    stage.answers["n1", "service_drain"] = itertools.repeat(waiting(1.0))
+    assert len(play_and_say(stage, said)[1]) == 4
+    stage = Stage(tmp_path / "failed", [Step("Wait", "drain", {"n1": {"timeout": 40}})])
+    stage.answers["n1", "service_drain"] = iter([{**waiting(15.0), "failed": True}])
+    assert play_and_say(stage, said)[0]["failed"]

@@ -63,6 +63,8 @@ def test_the_last_requests_are_waited_for_at_the_engine_and_its_peers():
     assert [url.rpartition(":")[2] for url in wait["upstream"]] == [
         engine["url"].rpartition(":")[2] for engine in plan()["members"]["engines"] if engine["kind"] == "prefill"
     ]
+    decode = {engine["url"] for engine in plan()["members"]["engines"] if engine["kind"] == "decode"}
+    assert set(wait["downstream"]) == decode, "what prefill holds for none of these is fetched by nobody"
 
 
 def test_a_router_behind_the_balancer_restarts_alone():
