@@ -119,11 +119,11 @@ logs:
   sample: {decode-0: {readable: true, problem: "", red_flags: [], expired: [], alarms: [], listening: 0, tail: []}}
 counts:
   description: >-
-    Of each service C(readable), C(problem), C(flags) (lines by the name of a red flag), C(first) (the first of them), C(transfers) of KV and the sum of their
-    milliseconds, C(transfer_ms).
+    Of each service C(readable), C(problem), C(flags) (lines by the name of a red flag), C(first) (the first of them), C(expired) (number of
+    lines about requests that began before the mark, which are no flags), C(transfers) of KV and the sum of their milliseconds, C(transfer_ms).
   returned: with O(marks) and O(brief)
   type: dict
-  sample: {decode-0: {readable: true, problem: "", flags: {}, first: "", transfers: 64, transfer_ms: 801.5}}
+  sample: {decode-0: {readable: true, problem: "", flags: {}, first: "", expired: 0, transfers: 64, transfer_ms: 801.5}}
 """
 
 import time

@@ -17,7 +17,7 @@ from ..tools import foreign_file
 from ..tools.client_text import without_clients
 from ..tools.text import one_line
 from .plan import Lines, Log, VerifyPlan
-from .red_flags import AVERAGE, COLOUR, TOOK, began_before, flagged, flags_of, transfers_of
+from .red_flags import AVERAGE, COLOUR, TOOK, began_before, flagged, flags_of, stamp_of, transfers_of
 
 TAIL_LINES = 20
 WINDOW_BYTES = 32 * 1024 * 1024
@@ -80,9 +80,10 @@ def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run
 def counts(
     services: Iterable[Service], marks: dict[str, dict[str, int]], lines: Lines, run: Run
 ) -> dict[str, dict[str, Any]]:
-    """{service: {readable, problem, flags, first, transfers, transfer_ms}} of the lines since the mark, for windows with many of them.
+    """{service: {readable, problem, flags, first, expired, transfers, transfer_ms}} of the lines since the mark, for windows with many of them.
 
-    flags: {name of a red flag: lines}; first: the first such line; transfers and transfer_ms: how many, and the sum of their milliseconds.
+    flags: {name of a red flag: lines}; first: the first such line; expired: number of lines about requests that began before, which are
+    no flags; transfers and transfer_ms: how many, and the sum of their milliseconds.
     """
     return {name: _counts(log, marks.get(name, {}), lines, run) for name, log in services}
 
@@ -93,6 +94,7 @@ def _counts(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str
         "problem": "",
         "flags": {},
         "first": "",
+        "expired": 0,
         "transfers": 0,
         "transfer_ms": 0.0,
     }
@@ -101,14 +103,22 @@ def _counts(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str
         unread = log.kind == "file" and _unread(log.path, since)
     except OSError as error:
         return dict(found, readable=False, problem=str(error))
+    flagged_lines, last = [], ""
     for line in window:
         text = without_clients(line)
-        for flag in flags_of(text):
-            found["flags"][flag] = found["flags"].get(flag, 0) + 1
-            found["first"] = found["first"] or line[:300]
+        last = text if stamp_of(text) else last
+        if flags_of(text):
+            flagged_lines.append((text, line))
         number, milliseconds = transfers_of(text, lines.transferred)
         found["transfers"] += number
         found["transfer_ms"] = round(found["transfer_ms"] + milliseconds, 3)
+    texts = [text for text, _line in flagged_lines]
+    old = set(began_before(texts, time.time() - since["time"] if since.get("time") else None, last))
+    for text, line in (pair for number, pair in enumerate(flagged_lines) if number not in old):
+        for flag in flags_of(text):
+            found["flags"][flag] = found["flags"].get(flag, 0) + 1
+            found["first"] = found["first"] or line[:300]
+    found["expired"] = len(old)
     if unread:
         found.update(
             readable=False, problem=f"more than {WINDOW_BYTES // 2**20} MiB were written, and the rest was not read"
@@ -129,7 +139,8 @@ def evidence(
     own = [without_clients(line) for line in window]
     numbers = flagged(own)
     flags = [own[number] for number in numbers]
-    old = {numbers[each] for each in began_before(flags, time.time() - since if since else None)}
+    last = next((text for text in reversed(own) if stamp_of(text)), "")
+    old = {numbers[each] for each in began_before(flags, time.time() - since if since else None, last)}
     transferred = _holding(lines.transferred, own)
     return {
         "readable": not problem,

@@ -95,6 +95,7 @@ ANY_RED_FLAG = "|".join(pattern for _name, pattern in RED_FLAGS)  # compiled whe
 ENDS = frozenset(("kv_freed_by_force", "kv_not_fetched"))
 SUMMED = frozenset(("kv_expired",))  # counts such requests, without a time
 HELD = re.compile(r"(?<![0-9.])([0-9]{1,9}(?:\.[0-9]{1,9})?) seconds")
+STAMP = re.compile(r"(?<![0-9])([0-9]{2}-[0-9]{2})[ T-]([0-9]{2}):([0-9]{2}):([0-9]{2})")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 TOOK = re.compile(r"\btook ([0-9]{1,12}(?:\.[0-9]{1,12})?) ?ms")
 # vLLM's own Mooncake connector, every 10 s, on prefill
@@ -122,19 +123,40 @@ def flagged(texts):
     return found
 
 
-def began_before(texts, seconds):
-    """Numbers of those lines with a red flag that are the end of requests which began more than ``seconds`` ago.
+def began_before(texts, seconds, last=""):
+    """Numbers of those lines with a red flag that are the end of requests which began before the window did.
 
-    ``seconds``: since the window began; None if that is not known, less than 0 if a clock was set meanwhile, so that nothing is known. A line that only
-    counts such ends is one of them if another line here is, and none is a younger one.
+    ``seconds``: since the window began; None if that is not known, less than 0 if a clock was set meanwhile, so that nothing is known. ``last``: a line
+    at the end of the window, which says how long ago the others are at least. A line that only counts such ends is one of them if another line here is,
+    and none is a younger one.
     """
     if seconds is None or seconds < 0:
         return []
+    end = stamp_of(last)
     ends = {number: _held(text) for number, text in enumerate(texts) if set(flags_of(text)) & ENDS}
-    old = [number for number, held in ends.items() if set(flags_of(texts[number])) <= ENDS and held > seconds + 1]
+    old = [
+        number
+        for number, held in ends.items()
+        if set(flags_of(texts[number])) <= ENDS and held > seconds - _ago(texts[number], end) + 1
+    ]
     if old and len(old) == len(ends):
         old += [number for number, text in enumerate(texts) if text and set(flags_of(text)) == SUMMED]
     return sorted(old)
+
+
+def stamp_of(text):
+    """(date, seconds of the day) of a line; None without a time."""
+    found = STAMP.search(text)
+    if not found:
+        return None
+    hours, minutes, seconds = map(int, found.group(2, 3, 4))
+    return found.group(1), (hours * 60 + minutes) * 60 + seconds
+
+
+def _ago(text, end):
+    """At least so many seconds passed between a line and the time ``end``; 0 if that is not known, and on another day."""
+    begin = stamp_of(text)
+    return max(0, end[1] - begin[1]) if begin and end and begin[0] == end[0] else 0
 
 
 def _held(text):

@@ -254,6 +254,30 @@ def test_counts_are_of_all_lines_since_the_mark(tmp_path):
     assert found["readable"] and not found["problem"]
 
 
+@pytest.mark.parametrize(
+    ("held", "line", "last", "old"),
+    [
+        (480, "11-30 03:01:00", "11-30 03:10:00", True),
+        (480, "11-30 03:09:00", "11-30 03:10:00", False),
+        (480, "11-30 23:59:00", "12-01 00:08:00", False),  # on another day: not known
+        (480, "11-30 03:11:00", "11-30 03:10:00", False),
+        (700, "11-30 03:09:00", "11-30 03:10:00", True),
+        (700, "", "", True),
+        (480, "", "11-30 03:10:00", False),
+    ],
+)
+def test_a_request_that_began_before_is_none_of_a_long_window(tmp_path, monkeypatch, held, line, last, old):
+    """After ten minutes a line of the first one speaks of a request that began seven minutes earlier."""
+    path = tmp_path / "one.log"
+    path.write_text("")
+    marks = {"one": {**logs.mark([("one", file_log(path))])["one"], "time": 1000}}
+    monkeypatch.setattr(logs.time, "time", lambda: 1600.0)
+    path.write_text(f"WARNING {line} [x.py:1] {MOONCAKE.format(held)}\nINFO {last} [y.py:2] Engine 000\nno time\n")
+    found = counted(path, marks)
+    assert (found["flags"], found["expired"]) == (({}, 1) if old else ({"kv_freed_by_force": 1}, 0))
+    assert bool(since(path, marks)["expired"]) == old
+
+
 def test_counts_of_a_log_that_is_missing_are_not_known(tmp_path):
     found = counted(tmp_path / "none.log", {})
     assert not found["readable"] and "Errno 2" in found["problem"]  # in the language of the machine

@@ -121,7 +121,7 @@ def test_brief_counts_what_came_since_the_marks(host):
     host.write(TOOK.format(1, 12.5) + TOOK.format(2, 0.25) + "Force freed request: r1\nForce freed request: r2\n")
     found = host.call(marks=marks, brief=True)
     counted = {"readable": True, "problem": "", "flags": {"kv_freed_by_force": 2}, "first": "Force freed request: r1"}
-    assert found["counts"] == {"decode-0": dict(counted, transfers=2, transfer_ms=12.75)}
+    assert found["counts"] == {"decode-0": dict(counted, expired=0, transfers=2, transfer_ms=12.75)}
     assert found["changed"] is False and not {"marks", "logs"} & set(found)
     assert "marks" in host.call(brief=True), "without marks there is nothing to count"
 
