@@ -44,7 +44,13 @@ def as_listed(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[st
     own = {
         name: {engine["url"] for engine in (*engines, *planned) if engine["name"] == name} for name in _names(engines)
     }
+    deployed_urls = {engine["url"] for engine in engines}
     found = {}
+    for (
+        engine
+    ) in planned:  # changed by a run that was killed before it was recorded; another engine may have had the URL
+        if own.get(engine["name"], set()) & here == {engine["url"]} and engine["url"] not in deployed_urls:
+            found[engine["name"]] = engine["url"]
     for engine in sorted(engines, key=lambda engine: natural(engine["name"])):
         same = [url for url in stray.get(engine["kind"], ()) if _host(url) == _host(engine["url"])]
         if same and not own[engine["name"]] & here:

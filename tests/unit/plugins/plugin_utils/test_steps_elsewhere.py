@@ -513,3 +513,18 @@ def test_engines_that_a_killed_run_left_out_of_the_routers_restart_first():
 def test_routers_that_do_not_answer_list_nothing():
     results = [{"before": {"decode": ["http://a:1"]}}, {"failed": True}, None, {"before": {"decode": ["http://b:1"]}}]
     assert listed_by(results) == {"decode": ["http://a:1", "http://b:1"]}
+
+
+def test_an_engine_leaves_under_the_url_that_a_killed_run_gave_it():
+    """The run was killed before it was recorded, and now more changes: the routers have the planned URL."""
+    old = plan(TWO)
+    new = plan(TWO, old, decode={"ports": {"api": [7900]}})
+    listed = {
+        "decode": [*urls(new, "decode-0"), *urls(old, "decode-1")],
+        "prefill": urls(old, "prefill-0", "prefill-1"),
+    }
+    found = as_listed(old, new, listed)
+    assert urls(found, "decode-0") == urls(new, "decode-0") and urls(found, "decode-1") == urls(old, "decode-1")
+    more = pending(new, d1={"outdated": ["decode-0"]}, d2={"outdated": ["decode-1"]})
+    leaving = [engine["url"] for step in steps(more, new, found)["roll"] for engine in step["leaving"]]
+    assert leaving == [*urls(new, "decode-0"), *urls(old, "decode-1")]
