@@ -9,7 +9,8 @@ Without an argument the corpus is what the environment's CORPUS names (``make co
 deployments beside the repository if they are there, else our own cases.
 
 Prints one line for each entry: *reproduced* (at both levels), *refused* or *repaired* (the source contradicts itself),
-*different* with the differences, and a total. Exit code 1 if anything differs that no reason declares.
+*different* with the differences, and a total. Then it replays the archives of the shelf (``docs/evidence/``, see
+``shelf.py``). Exit code 1 if anything differs that no reason declares. ``--archive FILE`` judges one archive alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import typing as t
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
-from ansible_collections.ascend.inference.tests.conformance import declared
+from ansible_collections.ascend.inference.tests.conformance import declared, shelf
 from ansible_collections.ascend.inference.tests.conformance.compare import Difference, compare
 from ansible_collections.ascend.inference.tests.conformance.documented import Documented
 from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
@@ -135,7 +136,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("corpus", nargs="?", default=default_corpus(), help="YAML file with documented deployments")
     parser.add_argument("--entry", default="", help="only entries whose id contains this text")
     parser.add_argument("--verbose", action="store_true", help="say of every entry what was declared or accepted")
+    parser.add_argument("--archive", type=pathlib.Path, help="judge this archive of an acceptance, and nothing else")
     options = parser.parse_args(arguments)
+    if options.archive:
+        return show_archives([options.archive])
     try:
         entries = read_corpus(options.corpus)
     except (OSError, UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
@@ -143,7 +147,20 @@ def main(arguments: list[str] | None = None) -> int:
     results = [judge(entry) for entry in entries if options.entry in identity(entry)]
     for result in results:
         show(result, options.verbose)
-    return total(results)
+    return max(total(results), show_archives(shelf.archives()))
+
+
+def show_archives(paths: list[pathlib.Path]) -> int:
+    """Each archive's row, or all that is wrong with it; the exit code."""
+    wrong = 0
+    for path in paths:
+        row, problems = shelf.judged(path)
+        said = "; ".join(problems) or ", ".join(f"{name}: {value}" for name, value in row.items())
+        print(f"{'not fit' if problems else 'replayed':<11} {path.name} ({said})")
+        wrong |= bool(problems)
+    if not paths:
+        print("no archive of a real rack is on the shelf")
+    return wrong
 
 
 def read_corpus(path: str) -> list[t.Any]:

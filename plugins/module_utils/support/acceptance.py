@@ -14,6 +14,8 @@ from .raw import files_of, learn, read
 from .redact import LEFT_OUT
 from .words import words_of
 
+FORMAT = 1  # of the archive
+
 
 def contents(params):
     """(files of the archive, number of calls, hosts without records, the masker or None). Raises ValueError for a damaged record."""
@@ -31,6 +33,7 @@ def contents(params):
     known |= {json.dumps(secret)[1:-1] for secret in known}  # as documents in JSON have it
     for secret in sorted(known, key=len, reverse=True):
         files = [(name, text.replace(secret, LEFT_OUT)) for name, text in files]
+    files.append(("archive.json", json.dumps({"format": FORMAT, "masked": masker is not None}) + "\n"))
     if masker:  # after the secrets: one that contains the name of a host would no longer be found
         files = [(masker(name), masker(text)) for name, text in files]
     missing = sorted(set(params["records"]) - set(hosts))
