@@ -30,6 +30,7 @@ import compare
 import messages
 import sdists
 import sources
+import unread
 from ansible_collections.ascend.inference.plugins.module_utils.install import sdist
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv import run_command, settings
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import sdists_data
@@ -105,7 +106,11 @@ def report(names: t.Iterable[str]) -> list[str]:
     return [
         f"{name}: {line}"
         for name in names
-        for line in (*compare.differences(name, facts(name)), *messages.differences(name, unpacked(name)))
+        for line in (
+            *compare.differences(name, facts(name)),
+            *messages.differences(name, unpacked(name)),
+            *unread.differences(name, unpacked(name)),
+        )
     ]
 
 

@@ -12,6 +12,7 @@ its number, or by its ``name`` or ``mountPath``:
 * ``script NAME VARIABLE`` or ``--OPTION`` of a script in the ConfigMap, ``script NAME find REGULAR-EXPRESSION``, whose group it is;
 * ``inventory VARIABLE KEYS``: what the inventory sets for all hosts, for variables that belong to a role and not to the plan;
 * ``bench KEYS``: the configuration of AISBench in the first round of the profile ``pool``; ``bench argument NAME``: of its command line;
+* ``client --OPTION`` or ``client bench``: the command line of vLLM's client in the measurement of the profile ``smoke``;
 * ``plan count KIND ...``, ``plan devices KIND``, ``plan addresses``: numbers of services and devices, addresses of the hosts.
 """
 
@@ -49,6 +50,8 @@ def values_at(plan: Data, place: str) -> list[str]:
         return [_of_plan(plan, keys)]
     if subject == "bench":
         return [_of_bench(plan, keys)]
+    if subject == "client":
+        return [_of_client(plan, keys)]
     if subject == "inventory":
         return [_of(plan["inventory"], keys)]
     if subject == "host":
@@ -126,6 +129,11 @@ def _of_bench(plan: Data, keys: list[str]) -> str:
         "config"
     ]
     return _of_argument(arguments("/tmp"), keys[1:]) if keys[0] == "argument" else _of(config, keys)
+
+
+def _of_client(plan: Data, keys: list[str]) -> str:
+    argv = bench_runs(plan, {"profile": "smoke"})["runs"][1]["argv"]
+    return keys[0] if keys[0] in argv[:3] else _of_argument(argv, keys)
 
 
 def _of_script(script: str, keys: list[str]) -> str:

@@ -27,6 +27,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description impor
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.metric_names import of_vllm
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes import playbooks
 from ansible_collections.ascend.inference.tests.unit.docs.published_places import places, values_at
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import INVENTORIES, plan_of
@@ -109,6 +110,54 @@ def test_a_changed_plan_breaks_a_row(guide, inventory, change, place, tmp_path):
     changed = with_variables(inventory, changed_copy(tmp_path, inventory, change))
     found = list(differences(guide, lambda name: changed if name == inventory else planned(name)))
     assert any(f"{inventory}: {place} is " in line for line in found)
+
+
+# What a row or a finding says that a release does not count -> part of the names of such counters. tests/parsers compares the names with the programs.
+UNCOUNTED = {
+    "does not count the tokens that it loaded": "prompt_tokens_by_source",
+    "has no counters of it": "_xfer_",
+    "has no transfer counters": "_xfer_",
+}
+
+
+def test_a_release_lacks_the_counters_that_a_row_says_it_lacks():
+    said = [
+        (guide, row["why"], counter)
+        for guide in GUIDES
+        for row in GUIDES[guide]["rows"]
+        for text, counter in UNCOUNTED.items()
+        if text in row.get("why", "")
+    ]
+    assert {guide for guide, _why, _counter in said} == {"colocated_pool", "llmdatadist_1p2d"}
+    for guide, why, counter in said:
+        for inventory in GUIDES[guide]["inventories"].values():
+            names = of_vllm(planned(inventory)["release_facts"]["vllm"])
+            assert names and not any(counter in name for name in names), (guide, why)
+
+
+def test_bench_names_the_first_vllm_that_counts_what_was_loaded():
+    """As its fix of BENCH-POOL-UNKNOWN and the guides say."""
+    counter = "vllm:prompt_tokens_by_source_total"
+    assert counter in of_vllm("0.16.0") and counter not in of_vllm("0.15.1")
+    assert "Use a release with vLLM 0.16 or newer." in (ROOT / "plugins/plugin_utils/bench/report.py").read_text(
+        encoding="utf-8"
+    )
+
+
+# Words that join two options, values or commands in a name: each of them needs its own verdict.
+LUMPED = re.compile(r", | and [-A-Z/]|; ")
+WHOLE = {  # names of rows about one thing
+    "TTFT1, nothing in a cache",
+    "TTFT2, hit in the own host's memory",
+    "TTFT3, hit in the other host's memory",
+    "data set B, which evicts A from the NPUs' memory",
+}
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_a_row_is_about_one_thing(guide):
+    found = {str(row["name"]) for row in GUIDES[guide]["rows"] if LUMPED.search(str(row["name"]))}
+    assert found - WHOLE == set()
 
 
 @pytest.mark.parametrize("guide", GUIDES)
