@@ -80,7 +80,8 @@ In a clone, this says whether the archive may be on the shelf, and shows its row
 
 An archive is refused if it is not masked, if a host has no record, if its verdict is *not passed*, if the outputs are not of
 tools in the driver's folders, or if the replay contradicts the report: the plan's digest, the versions of driver
-and firmware, each finding about NPUs, links and pings, in both directions. The replay cannot check facts of the machines, the verification and the figures of the benchmark: those are the report's.
+and firmware, each finding about NPUs, links and pings, in both directions.
+The replay cannot check facts of the machines, the verification and the figures of the benchmark: those are the report's.
 
 Add it to ``docs/evidence/`` with a file ``NAME.tar.gz.license``, and run ``make renew ARGS=pages``. ``make conformance``
 replays all archives of the shelf each time.

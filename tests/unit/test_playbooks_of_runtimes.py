@@ -71,7 +71,7 @@ def run(path, *options, inventory=CLUSTER):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("drill", "delete pod"), ("bench", "in a pod"), ("watchdog", "stalled_after")]
+    ("name", "text"), [("drill", "delete pod"), ("compare", "bench after each"), ("watchdog", "stalled_after")]
 )
 def test_a_playbook_without_hosts_is_refused(name, text):
     status, said = run(ROOT / f"playbooks/{name}.yml")

@@ -21,18 +21,18 @@ AISBENCH = "aisbench"
 _PACKAGE = "ais_bench.benchmark"
 
 
-def aisbench_findings(bench: Bench) -> t.Iterator[Finding]:
-    """Settings that this driver cannot follow; nothing for the other one."""
+def aisbench_findings(bench: Bench, on_controller: bool = False) -> t.Iterator[Finding]:
+    """Settings that this driver cannot follow; nothing for the other one, which is a program of its own only ``on_controller``."""
     if bench.driver != AISBENCH:
-        if bench.program:
+        if bench.program and not on_controller:
             yield _refusal("program", f"the driver is {bench.driver}, whose program is known", "Set driver: aisbench.")
         if bench.data:
             yield _refusal("data", f"this playbook sends no file with driver: {bench.driver}", "Set driver: aisbench.")
         return
-    if not bench.program:
+    if not bench.program and not on_controller:
         problem = "the driver is aisbench, and its program is not known"
         yield _refusal("program", problem, "Set the path of ais_bench on the host of the load.")
-    elif not bench.program.startswith("/"):
+    elif not bench.program.startswith("/") and not on_controller:
         yield _refusal("program", f"{bench.program} is no absolute path", "Write the whole path of ais_bench.")
     if bench.profile == "trace":
         problem = "this playbook sends traces with driver: vllm only, although aisbench reads them as well"

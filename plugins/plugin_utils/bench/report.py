@@ -11,7 +11,7 @@ import typing as t
 
 from ..description.findings import Finding
 from ..hosts.tuning_state import UNKNOWN
-from . import comparable, services, upstream
+from . import comparable, in_cluster, services, upstream
 from .pool import COLD, OTHER, OWN
 
 Record = t.Mapping[str, t.Any]
@@ -62,7 +62,7 @@ def bench_report(
     findings += _tuned_otherwise(old, tuning or {})
     findings += comparable.about_models(old or {}, plan["model"]["name"])
     theirs = upstream.upstream_rows(upstream.cases_of(plan), topology, bench["settings"], loads)
-    findings += upstream.about_upstream(theirs)
+    findings += [*upstream.about_upstream(theirs), *in_cluster.unseen(plan)]
     return {
         "format": FORMAT,
         "deployment": plan["deployment"],

@@ -11,6 +11,7 @@ import typing as t
 from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
+from . import in_cluster
 from .aisbench import AISBENCH, aisbench_config, aisbench_findings, give_slices
 from .client import backend, client_findings
 from .others import other_services
@@ -37,8 +38,9 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
     except PlanError as error:
         raise PlanError([*error.findings, *more]) from error
     findings = [*_unsuitable(plan, bench), *_too_long(plan, bench), *pool_findings(plan, bench)]
-    findings += [*aisbench_findings(bench), *more]
-    service = _service(plan, bench.host)
+    findings += [*aisbench_findings(bench, bool(plan["runtime_facts"]["in_cluster"])), *more]
+    findings += in_cluster.findings(plan, bench)
+    service = in_cluster.controller(plan, bench) or _service(plan, bench.host)
     if service is None:
         findings.append(
             _refusal("host", f"{bench.host or 'no host'} runs no engine of the plan", "Name a host with an engine.")
@@ -98,12 +100,8 @@ def _surroundings(service: Record, bench: Bench) -> dict[str, t.Any]:
 
 def _unsuitable(plan: Record, bench: Bench) -> list[Finding]:
     found = []
-    if plan["runtime_facts"]["in_cluster"]:
-        found.append(
-            _refusal("", "pods of a cluster are not measured by this playbook", "Run vllm bench serve in a pod.")
-        )
     if bench.driver != AISBENCH:
-        found += client_findings(str(plan["release_facts"]["vllm"]), bench)
+        found += client_findings(in_cluster.vllm_of_client(plan), bench)
     return found
 
 
@@ -159,7 +157,9 @@ def _run(
     if bench.driver == AISBENCH:
         at_a_time, trust = load or (prompts if rate else min(prompts, 16)), "--trust-remote-code" in service["argv"]
         seed = _seed(bench, load or rate, repeat)
-        config = aisbench_config(plan, _entry(plan)["url"], bench, at_a_time, prompts, trust, seed, rate)
+        config = aisbench_config(
+            _with_tokenizer(plan, service), _entry(plan)["url"], bench, at_a_time, prompts, trust, seed, rate
+        )
         return {**run, "argv": [*_pinned(bench), bench.program], "config": config}
     place = load or rate
     argv = [
@@ -205,6 +205,11 @@ def _program(service: Record) -> list[str]:
     return [service["argv"][0] if service["argv"][0].endswith("vllm") else "vllm", "bench", "serve"]
 
 
+def _with_tokenizer(plan: Record, service: Record) -> Record:
+    """The plan whose model is in the folder from which the program reads the tokenizer."""
+    return {**plan, "model": {**plan["model"], "path": service.get("tokenizer") or plan["model"]["path"]}}
+
+
 def _entry(plan: Record) -> Record:
     return t.cast(Record, plan["verify"].get("entry") or plan["verify"]["colocated"][0])
 
@@ -212,13 +217,20 @@ def _entry(plan: Record) -> Record:
 def _target(plan: Record, service: Record) -> list[str]:
     model = plan["model"]
     found = [
-        *backend(str(plan["release_facts"]["vllm"])),
+        *backend(in_cluster.vllm_of_client(plan)),
         "--base-url",
         _entry(plan)["url"],
         "--endpoint",
         "/v1/completions",
     ]
-    found += ["--model", model["path"], "--served-model-name", model["name"], "--temperature", "0"]
+    found += [
+        "--model",
+        _with_tokenizer(plan, service)["model"]["path"],
+        "--served-model-name",
+        model["name"],
+        "--temperature",
+        "0",
+    ]
     if "--trust-remote-code" in service["argv"]:
         found.append("--trust-remote-code")
     return found

@@ -47,7 +47,11 @@ class Bench:
         choice("vllm", "aisbench"),
     )
     program: str = documented(
-        "Driver aisbench: path of ais_bench on the host of the load, also if engines are containers.",
+        "Driver aisbench: path of ais_bench on the host of the load, also if engines are containers. On Kubernetes also of vllm: both on the controller.",
+        typed("path"),
+    )
+    tokenizer: str = documented(
+        "Kubernetes: folder on the controller with the model's tokenizer files. Default: the model's path.",
         typed("path"),
     )
     loads: tuple[int, ...] = documented("Concurrent requests, one measurement each.", ())

@@ -16,8 +16,7 @@ OWN_HOSTS = (
 IN_CLUSTER = {
     "acceptance": "run check, site and verify",
     "advise": "compare the metrics of the pods, which inference_kubernetes.pod_monitor lets the Prometheus of the cluster read",
-    "bench": "run vllm bench serve in a pod",
-    "compare": "run site with each of the topologies, and vllm bench serve in a pod after each",
+    "compare": "run site with each of the topologies, and bench after each, the second time with inference_bench_compare",
     "drill": "run kubectl -n {namespace} delete pod NAME while clients send requests, then status and verify",
     "fabric": OWN_HOSTS,
     "models": "copy the model to the nodes, or to the volume that inference_kubernetes names",

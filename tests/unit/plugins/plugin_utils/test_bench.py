@@ -309,9 +309,60 @@ def test_a_trace_is_sent_to_its_end_unless_a_number_is_wanted(plan, prompts, num
     assert "--ignore-eos" in runs[0]["argv"] and "--max-concurrency" in runs[0]["argv"], "the warm-up ends"
 
 
-def test_a_cluster_is_refused():
-    with pytest.raises(PlanError, match="pods of a cluster"):
-        bench_runs(plan_of("a3_kthena_1p1d"), SMOKE)
+CLIENT = {**SMOKE, "program": "/opt/client/bin/vllm", "tokenizer": "/srv/tokenizer"}
+
+
+def test_a_cluster_is_measured_from_the_controller():
+    found = bench_runs(plan_of("a3_kthena_1p1d"), CLIENT)
+    argv, options = found["runs"][1]["argv"], found["options"]
+    assert (found["host"], found["service"]) == ("localhost", "the controller")
+    assert argv[:5] == ["/opt/client/bin/vllm", "bench", "serve", "--backend", "openai"]
+    assert (
+        argv[argv.index("--model") + 1] == "/srv/tokenizer" and argv[argv.index("--served-model-name") + 1] == "ds_r1"
+    )
+    assert argv[argv.index("--base-url") + 1] == "http://deepseek-pd-router.default.svc:8080"
+    assert (options["container"], options["source"], options["environment"]) == ("", [], {})
+    assert [engine["name"] for engine in options["engines"]] == ["prefill-0", "decode-0"]
+
+
+def test_aisbench_measures_a_cluster_too():
+    setting = {**CLIENT, "driver": "aisbench", "program": "/opt/aisbench/bin/ais_bench"}
+    run = bench_runs(plan_of("a3_kthena_1p1d"), setting)["runs"][1]
+    assert run["argv"] == ["/opt/aisbench/bin/ais_bench"] and run["config"]["models"][0]["path"] == "/srv/tokenizer"
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        ({"program": ""}, "no program of the controller is named"),
+        ({"program": "bin/vllm"}, "bin/vllm is no absolute path"),
+        ({"program": "", "driver": "aisbench"}, "no program of the controller is named"),
+        ({"host": "n1"}, "n1 is no host of the inventory in a cluster"),
+    ],
+)
+def test_what_a_cluster_cannot_measure_is_refused_once(setting, text):
+    with pytest.raises(PlanError) as refused:
+        bench_runs(plan_of("a3_kthena_1p1d"), {**CLIENT, **setting})
+    assert [text in finding.problem for finding in refused.value.findings] == [True]
+
+
+def test_a_cluster_without_a_known_entry_is_refused():
+    plan = plan_of("a3_kthena_1p1d")
+    with pytest.raises(PlanError, match="URL for clients is not known"):
+        bench_runs({**plan, "verify": {**plan["verify"], "entry": None}}, CLIENT)
+
+
+def test_a_tokenizer_of_hosts_is_refused(plan):
+    with pytest.raises(PlanError, match="it is for Kubernetes"):
+        bench_runs(plan, {**SMOKE, "tokenizer": "/srv/tokenizer"})
+
+
+def test_a_report_of_pods_names_what_was_not_seen():
+    plan = plan_of("a3_kthena_1p1d")
+    bench = bench_runs(plan, CLIENT)
+    results = [{"figures": {**FIGURES, "completed": 10}, "engines": {}, "others": {}} for _run in bench["runs"]]
+    found = [item for item in bench_report(plan, bench, results, None)["findings"] if item["id"] == "BENCH-CLUSTER"]
+    assert len(found) == 1 and found[0]["severity"] == "remark" and "the logs of the pods" in found[0]["problem"]
 
 
 FIGURES = {
