@@ -11,7 +11,7 @@ import typing as t
 
 from ..description.findings import Finding
 from ..hosts.tuning_state import UNKNOWN
-from . import comparable, in_cluster, services, upstream
+from . import comparable, in_cluster, passage, services, upstream
 from .pool import COLD, OTHER, OWN
 
 Record = t.Mapping[str, t.Any]
@@ -47,13 +47,15 @@ def bench_report(
     counters gained; ``shares``: of the requests of a pool. ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is
     an earlier report; ``tuning`` is the state of each host (``hosts/tuning_state.py``), recorded because figures of hosts with other settings
     cannot be compared. ``known``: findings of others, ``{check: [findings] or None, status: [texts]}``, recorded for the same reason, and
-    ``logs``: what services logged meanwhile (``verify/logs.py``, counts). ``transfers``: of KV cache, by engine.
+    ``logs``: what services logged meanwhile (``verify/logs.py``, counts). ``transfers``: of KV cache, by engine;
+    ``passages``: where the time of a request went (``passage.py``).
     """
     measured = [(run, result) for run, result in zip(bench["runs"], results, strict=True) if run["repeat"]]
     loads = [_load(*group, measured) for group in dict.fromkeys(_kind(run) for run, _result in measured)]
     engines = services.summed(result["engines"] for _run, result in measured)
     others = services.other_counters(bench, [result for _run, result in measured])
     logs = (known or {}).get("logs") or {}
+    moved = services.transfers(plan, engines, logs)
     topology, earlier = _topology(plan, bench), (old or {}).get("topology")
     comparison, regressions = _comparison(old, loads, bench) if old else ([], [])
     findings = [*_wrong_answers(loads), *_shares(engines, loads), *services.about_services(engines, others)]
@@ -83,7 +85,8 @@ def bench_report(
         "engines": engines,
         "shares": services.shares(plan, engines),
         "others": others,
-        "transfers": services.transfers(plan, engines, logs),
+        "transfers": moved,
+        "passages": passage.passages(plan, loads, moved),
         "comparison": comparison,
         "earlier": comparable.earlier(old or {}, comparison, bench),
         "upstream": theirs,

@@ -10,6 +10,7 @@ import typing as t
 from ..description.values import natural
 from ..hosts.tuning_state import state_lines
 from .aisbench import AISBENCH
+from .passage import longest, passage_rows
 from .report import SHOWN
 from .services import TITLES as COUNTED
 
@@ -43,7 +44,16 @@ def bench_text(report: Record) -> list[str]:
         lines += [f"Compared: {topology_text(report['before'])} before, {topology_text(report['topology'])} now.", ""]
     if report.get("other_versions"):
         lines += [f"Software of the earlier report: {other_versions_text(report)}.", ""]
-    parts = (load_rows(report), engine_rows(report), other_rows(report), comparison_rows(report), upstream_rows(report))
+    spent = longest(report.get("passages") or ())
+    lines += [spent, ""] if spent else []
+    parts = (
+        load_rows(report),
+        passage_rows(report, digits),
+        engine_rows(report),
+        other_rows(report),
+        comparison_rows(report),
+        upstream_rows(report),
+    )
     for rows in parts:
         if len(rows) > 1:
             lines += [*table(rows), ""]
