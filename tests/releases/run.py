@@ -26,6 +26,7 @@ import tarfile
 import tempfile
 import typing as t
 
+import baselines
 import compare
 import messages
 import sdists
@@ -41,7 +42,7 @@ DATA = ROOT / "plugins" / "plugin_utils" / "releases"
 PACKAGE = "vllm-ascend"
 NEEDED = re.compile(
     r"[^/]+/(PKG-INFO|requirements\.txt|Dockerfile[^/]*|vllm_ascend/.*\.py|examples/.*\.py|\.github/workflows/.*"
-    r"|docs/source/(community|user_guide/configuration)/[^/]*\.md)$"
+    r"|docs/source/(community|user_guide/configuration)/[^/]*\.md|tests/e2e/cases/models/configs/.*\.yaml)$"
 )
 
 
@@ -110,6 +111,7 @@ def report(names: t.Iterable[str]) -> list[str]:
             *compare.differences(name, facts(name)),
             *messages.differences(name, unpacked(name)),
             *unread.differences(name, unpacked(name)),
+            *baselines.differences(name, unpacked(name)),
         )
     ]
 

@@ -8,16 +8,30 @@ from __future__ import annotations
 import copy
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench import upstream
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.report import bench_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.text import bench_text, upstream_rows
-from ansible_collections.ascend.inference.plugins.plugin_utils.bench.upstream import CASES, HARDWARE, cases_of
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.upstream import CASES, HARDWARE, Case, cases_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.upstream import upstream_rows as rows_of
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ORDER
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
 
-CASE = next(case for case in CASES if case.name == "DeepSeek-V3_2-W8A8-EP" and not case.rate)
+ONE = (("decode", 1), ("prefill", 1))
+CASE = Case("Made-up-EP", "Made-up-W8A8", 64, ONE, 0, 3500, 1500, 32, 0, 983.2904, 0.97)
+MADE_UP = (
+    CASE,
+    Case("Made-up-EP", "Made-up-W8A8", 64, ONE, 0, 64000, 1024, 4, 1, 53.0416, 0.97),
+    Case("Made-up-MTP3", "Made-up-W8A8", 64, ONE, 0, 2048, 2048, 32, 0, 1460.4861, 0.97),
+)
 TOPOLOGY = {"devices": 64, "pools": {"prefill": 1, "decode": 1}}
 SETTINGS = {"prefix": 0, "input": 3500, "output": 1500}
+
+
+@pytest.fixture(autouse=True)
+def cases(monkeypatch):
+    """Upstream's own come and go with its releases."""
+    monkeypatch.setattr(upstream, "CASES", MADE_UP)
 
 
 def load(values, number=32):
@@ -81,30 +95,30 @@ def with_model(plan, path, hardware=HARDWARE):
     return {**plan, "model": {**plan["model"], "path": path}, "hosts": hosts}
 
 
-@pytest.mark.parametrize("path", ["/models/DeepSeek-V3.2-W8A8", "/models/deepseek-v3.2-w8a8/"])
+@pytest.mark.parametrize("path", ["/models/Made-up-W8A8", "/models/made-up-w8a8/"])
 def test_the_model_is_known_by_its_folder(plan, path):
     assert {case.name for case in cases_of(with_model(plan, path))} == {
-        "DeepSeek-V3_2-W8A8-EP",
-        "DeepSeek_V3.2T_MTP3_PD",
+        "Made-up-EP",
+        "Made-up-MTP3",
     }
 
 
 def test_another_model_or_hardware_has_no_cases(plan):
-    assert cases_of(with_model(plan, "/models/DeepSeek-V3.2")) == []
-    assert cases_of(with_model(plan, "/models/DeepSeek-V3.2-W8A8", "a2")) == []
-    mixed = with_model(plan, "/models/DeepSeek-V3.2-W8A8")
+    assert cases_of(with_model(plan, "/models/Made-up")) == []
+    assert cases_of(with_model(plan, "/models/Made-up-W8A8", "a2")) == []
+    mixed = with_model(plan, "/models/Made-up-W8A8")
     mixed["hosts"][0] = {**mixed["hosts"][0], "hardware": "a2"}
     assert cases_of(mixed) == []
     store = [{**service, "devices": [], "host": "cpu"} for service in mixed["services"][:1]]
     idle = {**mixed["hosts"][0], "name": "cpu"}  # of another hardware, and without engines
     hosts = [idle, *with_model(plan, "x")["hosts"]]
-    assert cases_of({**with_model(plan, "/models/DeepSeek-V3.2-W8A8"), "hosts": hosts})
+    assert cases_of({**with_model(plan, "/models/Made-up-W8A8"), "hosts": hosts})
     services = [*store, *plan["services"]]
-    assert cases_of({**with_model(plan, "/models/DeepSeek-V3.2-W8A8"), "hosts": hosts, "services": services})
+    assert cases_of({**with_model(plan, "/models/Made-up-W8A8"), "hosts": hosts, "services": services})
 
 
 def test_a_miss_is_a_warning_of_the_report_and_in_its_table(plan):
-    own = copy.deepcopy(with_model(plan, "/models/DeepSeek-V3.2-W8A8"))
+    own = copy.deepcopy(with_model(plan, "/models/Made-up-W8A8"))
     bench = bench_runs(own, {"profile": "throughput", "loads": [32]})
     bench["devices"] = 64
     own["placement"]["instances"] = [{"kind": "prefill"}, {"kind": "decode"}]
@@ -116,8 +130,13 @@ def test_a_miss_is_a_warning_of_the_report_and_in_its_table(plan):
     assert "900 output tokens per second" in finding["problem"] and "953.8" in finding["problem"]
     assert (finding["severity"], report["passed"]) == ("warning", True)
     rows = upstream_rows(report)
-    assert rows[1] == ["DeepSeek-V3_2-W8A8-EP", "32", "983.3", "953.8", "900.0", "missed", ""]
+    assert rows[1] == ["Made-up-EP", "32", "983.3", "953.8", "900.0", "missed", ""]
     assert len(rows) == 4 and "vLLM-Ascend's CI" in "\n".join(bench_text(report))
+
+
+def test_the_cases_are_of_the_newest_release():
+    """tests/releases/baselines.py compares them with the sources of that release only."""
+    assert [name for name in ORDER if name != "main"][-1] == upstream.SDIST
 
 
 def test_each_case_is_complete():
