@@ -258,6 +258,8 @@ LOADS = {"colocated_pool": {"profile": "pool"}, "llmdatadist_w8a8": {"profile": 
 def refusal(playbook, plan, settings):
     """Why a playbook does nothing with a plan; empty if it goes on to the hosts."""
     text = playbooks.instead(plan["runtime_facts"], playbook, plan["deployment"])
+    if plan["runtime_facts"]["in_cluster"]:  # the program is the user's, as the row's page says
+        settings = {**settings, "program": "/opt/client/bin/vllm"}
     try:
         ASKED.get(playbook, lambda *given: None)(plan, settings)
     except (AnsibleFilterError, PlanError) as error:
@@ -285,8 +287,8 @@ def test_a_playbook_that_a_row_names_serves_its_inventory(guide, inventory, play
 @pytest.mark.parametrize(
     ("inventory", "playbook", "settings"),
     [
-        ("a3_kthena_1p1d", "bench", {}),
         ("a3_kthena_1p1d", "compare", {}),
+        ("a3_kthena_1p1d", "bench", {"host": "n1"}),
         ("a3_llmdatadist_w8a8", "bench", {"profile": "long_prefix"}),
         ("a3_llmdatadist_w8a8", "bench", {"profile": "pool"}),
     ],
