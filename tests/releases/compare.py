@@ -9,24 +9,37 @@ import pathlib
 import re
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import options_data
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.matrix import ROWS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ORDER, RELEASES
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.version import numbers
+from ansible_collections.ascend.inference.tests.releases import known
 
 FIRST_CLASS = ("0.9.1", "0.11.0", "0.13.0", "0.18.0", "0.23.0", "0.23.0.post1", "0.30.0rc2")
 OLDEST = "0.9.1rc2"  # the first with a proxy for prefill and decode; nothing is collected of older ones
 OF_VLLM = {"MultiConnector", "OffloadingConnector"}  # vLLM registers them where vLLM-Ascend does not
-# What a row says otherwise than the sources, and why
-KNOWN = {
-    ("0.21.0rc1", "vllm"): "the matrix of its documents says 0.21.0; its Dockerfiles, changed after it, take 0.22.1",
-}
-
 Facts = dict[str, t.Any]
 
 
 def collected_releases() -> list[str]:
     """Rows that a source distribution is read for."""
     return [name for name in list(ORDER)[ORDER[OLDEST] :] if name != "main"]
+
+
+def newest() -> str:
+    """The newest row that has sources."""
+    return max(collected_releases(), key=lambda name: (numbers(name), ORDER[name]))
+
+
+def newer_engines(published: t.Iterable[str]) -> list[str]:
+    """vLLM's final releases after the newest whose options are collected: the next vLLM-Ascend will be built on one of them."""
+    last = max(options_data.VLLM_VERSIONS, key=numbers)
+    later = [name for name in published if re.fullmatch(r"[\d.]+", name) and numbers(name) > numbers(last)]
+    return [
+        f"vLLM {name} is published; options and values are collected up to {last}"
+        for name in sorted(later, key=numbers)
+        if name not in known.ENGINES
+    ]
 
 
 def unknown(published: t.Iterable[str]) -> list[str]:
@@ -41,7 +54,7 @@ def differences(name: str, facts: Facts) -> list[str]:
     found = []
 
     def judge(fact: str, row: t.Any, source: t.Any) -> None:
-        if row != source and (name, fact) not in KNOWN:
+        if row != source and (name, fact) not in known.FACTS:
             found.append(f"{fact} is {row!r} in the row, {source!r} in the sources")
 
     for fact in ("vllm", "python", "cann", "mooncake", "mooncake_install", "fastapi"):
@@ -55,7 +68,8 @@ def differences(name: str, facts: Facts) -> list[str]:
             judge(fact, row, facts[fact])
     judge("python_range", release.python_range[0], facts["python_range"].partition(">=")[2].partition(",")[0])
     judge("image_hardware", set(release.image_hardware), set(facts["image_hardware"]))
-    judge("image_builds", list(release.image_builds), facts["image_builds"])
+    for hardware, builds in facts["image_builds"].items():
+        judge(f"image_builds for {hardware}", list(release.builds_of(hardware)), builds)
     judge("chip_checked", release.chip_checked, facts["chip_checked"])
     judge("connectors", sorted(set(release.connectors) - OF_VLLM), sorted(set(facts["connectors"]) - OF_VLLM))
     for flavour in sorted({*release.proxies, *facts["proxies"]}):
@@ -63,7 +77,46 @@ def differences(name: str, facts: Facts) -> list[str]:
         judge(f"path of proxy {flavour}", release.proxy_paths.get(flavour), source.get("path"))
         judge(f"flags of proxy {flavour}", sorted(release.proxies.get(flavour, ())), source.get("flags", []))
         judge(f"SHA-256 of proxy {flavour}", release.proxy_sha256.get(flavour), source.get("sha256"))
+    for hardware, image in facts["images"].items():
+        for fact, value in image.items():
+            judge(f"{fact} of the image for {hardware}", getattr(release, fact), value)
+    found += [
+        f"the image installs {package}, which nothing requires and known.PACKAGES does not have"
+        for package in facts["image_packages"]
+        if package not in known.PACKAGES
+    ]
+    built = {build.split()[0] for builds in release.image_builds.values() for build in builds}
+    found += [
+        f"its code imports {module}, which nothing requires, known.IMPORTS does not have and no build of the image brings"
+        for module in facts["imports"]
+        if module not in known.IMPORTS and known.BUILDS.get(module) not in built
+    ]
     return found
+
+
+def documented(facts: Facts) -> list[str]:
+    """What rows say otherwise than the newest documents, whose matrix and notes cover all releases."""
+    found = []
+    for source in ("matrix", "notes"):
+        for name, stated in facts[source].items():
+            row = _row(name) if name in RELEASES else {}
+            found += [
+                f"{name}: {fact} is {row[fact]!r} in the row, {value!r} in the {source} of {facts['release']}"
+                for fact, value in stated.items()
+                if fact in row and row[fact] != value and (name, f"{fact} in the {source}") not in known.FACTS
+            ]
+    return found
+
+
+def _row(name: str) -> dict[str, str]:
+    """A row in the words of the documents."""
+    release = RELEASES[name]
+    facts = {fact: str(getattr(release, fact)) for fact in ("vllm", "cann", "torch", "torch_npu", "triton", "hdk")}
+    return {
+        **facts,
+        "python_range": release.python_range[1],
+        **({"mooncake": release.mooncake} if release.mooncake else {}),
+    }
 
 
 def row(facts: Facts) -> tuple[str, ...]:
@@ -115,10 +168,11 @@ HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
 """Facts from vLLM-Ascend's source distributions, by release; written by ``make releases ARGS=--write``.
 
 PROXY_SHA256: ``flavour|release|SHA-256`` of the proxy's file; it holds until the next line of the flavour.
-ENVIRONMENT: ``name|first|last`` release whose vllm_ascend/envs.py has the variable; an empty bound is open.
+ENVIRONMENT: ``name|first|last`` release whose vllm_ascend reads the variable; an empty bound is open.
 ADDITIONAL_CONFIG: the same for the keys of --additional-config that any of its modules reads.
 ADDITIONAL_VALUES: the same for what is known of the keys: ``key:kind``, ``key.inner:kind``, ``key=value`` that it takes, ``!`` and
 ``!key`` where the release refuses other keys (there).
+STORE_KEYS: the same for the keys of mooncake.json that the store's back end reads.
 QUANTIZATION: the same for the methods that its platform supports; it refuses all others.
 REPLACED: environment variable and the key of --additional-config that stands in its place, from upstream's own table.
 """
@@ -137,6 +191,7 @@ def write_data(path: pathlib.Path, collected: t.Mapping[str, Facts]) -> None:
         name: [word for word in facts["environment"] if "VLLM_ASCEND" in word or word in replaced]
         for name, facts in collected.items()
     }
+    stored = {name: facts["store_keys"] for name, facts in collected.items()}
     tables = {
         "PROXY_SHA256": digests(collected),
         "ENVIRONMENT": spans(own),
@@ -147,6 +202,7 @@ def write_data(path: pathlib.Path, collected: t.Mapping[str, Facts]) -> None:
                 for name, facts in collected.items()
             }
         ),
+        "STORE_KEYS": spans(stored),
         "QUANTIZATION": spans({name: facts["quantization"] for name, facts in collected.items()}),
         "REPLACED": [f"{name}|{key}" for name, key in sorted(replaced.items())],
     }

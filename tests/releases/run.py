@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import hashlib
 import importlib
 import os
 import pathlib
@@ -29,6 +30,7 @@ import typing as t
 import baselines
 import compare
 import messages
+import refusals
 import sdists
 import sources
 import unread
@@ -41,8 +43,8 @@ CACHE = pathlib.Path(os.environ.get("ASCEND_INFERENCE_RELEASES", str(ROOT / ".ca
 DATA = ROOT / "plugins" / "plugin_utils" / "releases"
 PACKAGE = "vllm-ascend"
 NEEDED = re.compile(
-    r"[^/]+/(PKG-INFO|requirements\.txt|Dockerfile[^/]*|vllm_ascend/.*\.py|examples/.*\.py|\.github/workflows/.*"
-    r"|docs/source/(community|user_guide/configuration)/[^/]*\.md|tests/e2e/cases/models/configs/.*\.yaml)$"
+    r"[^/]+/(PKG-INFO|requirements\.txt|Dockerfile[^/]*|vllm_ascend/.*\.py|examples/.*\.py|\.github/workflows/.*|docs/source/.*\.md"
+    r"|tests/e2e/cases/models/configs/.*\.yaml)$"
 )
 
 
@@ -79,7 +81,9 @@ def source_distributions() -> dict[str, sdists.Digests]:
 
 def unpacked(release: str) -> pathlib.Path:
     """The folder of a release's sources: fetched once, never built; only what is read is unpacked."""
-    folder = CACHE / release
+    folder = (
+        CACHE / f"{release}-{hashlib.sha256(NEEDED.pattern.encode()).hexdigest()[:8]}"
+    )  # other files: fetched again
     if not folder.exists():
         with tempfile.TemporaryDirectory(dir=CACHE) as work:
             wish = {"package": PACKAGE, "version": release, "python": python()}
@@ -112,6 +116,7 @@ def report(names: t.Iterable[str]) -> list[str]:
             *messages.differences(name, unpacked(name)),
             *unread.differences(name, unpacked(name)),
             *baselines.differences(name, unpacked(name)),
+            *(refusals.differences(name, unpacked(name)) if name in refusals.RELEASES else ()),
         )
     ]
 
@@ -136,9 +141,11 @@ def main() -> int:
         sdists.write(DATA / "sdists_data.py", sdists_data.SDISTS, source_distributions())
     chosen = {"first-class": compare.FIRST_CLASS, "all": compare.collected_releases()}
     lines = report(chosen.get(asked.releases) or asked.releases.split(","))
+    lines += compare.documented(facts(compare.newest()))
     if not asked.no_index:
         importlib.reload(sdists_data)
         lines += sdists.differences(sdists_data.SDISTS, source_distributions())
+        lines += compare.newer_engines(sdists.published(index(), "vllm"))
     print("\n".join(lines) or "The rows say what the sources say.")
     return 1 if lines or (new and not asked.write) else 0
 

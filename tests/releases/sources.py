@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the sources of one vLLM-Ascend release say: pins, images, connectors, proxies, environment names, configuration keys.
+"""What the sources of one vLLM-Ascend release say: pins, images, connectors, proxies, environment names, configuration keys, documents.
 
 ``read(folder)`` takes the folder of an unpacked source distribution. Python files are parsed, never imported or run.
 """
@@ -15,7 +15,7 @@ import pathlib
 import re
 import typing as t
 
-from ansible_collections.ascend.inference.tests.releases import ascend_values
+from ansible_collections.ascend.inference.tests.releases import ascend_values, documents, images, package
 
 # flavour -> the proxy's file in examples/; some moved from folder to folder
 PROXIES = {
@@ -26,7 +26,6 @@ PROXIES = {
     "dp": "dp_load_balance_proxy_server.py",
     "hybrid": "hybrid_proxy_server.py",
 }
-DOCKERFILES = {"a2": "Dockerfile", "a3": "Dockerfile.a3", "310p": "Dockerfile.310p", "950": "Dockerfile.a5"}
 PINNED = ("torch", "torch-npu", "triton-ascend", "fastapi")
 
 
@@ -34,8 +33,8 @@ def read(folder: pathlib.Path) -> dict[str, t.Any]:
     """The facts of the release whose sources lie in ``folder``; a fact that is not found is empty."""
     with open(folder / "PKG-INFO", encoding="utf-8") as stream:
         metadata = email.message_from_file(stream)
-    dockerfiles = {hardware: folder / name for hardware, name in DOCKERFILES.items() if (folder / name).exists()}
-    image = Dockerfile(dockerfiles["a2"].read_text(encoding="utf-8"))
+    built = images.read(folder)
+    image = built["a2"]
     pins = requirements((folder / "requirements.txt").read_text(encoding="utf-8"))
     return {
         "release": str(metadata["Version"]),
@@ -49,69 +48,28 @@ def read(folder: pathlib.Path) -> dict[str, t.Any]:
         "fastapi": pins.get("fastapi", ""),
         "mooncake": image.value("MOONCAKE_TAG").lstrip("v"),
         "mooncake_install": image.mooncake_install,
-        "image_builds": image.unpublished,
-        "image_hardware": sorted(hardware for hardware in dockerfiles if _published(folder, hardware)),
-        "soc_version": {
-            hardware: Dockerfile(path.read_text()).value("SOC_VERSION") for hardware, path in dockerfiles.items()
+        "image_builds": {hardware: one.unpublished for hardware, one in built.items() if _published(folder, hardware)},
+        "image_packages": sorted({name for one in built.values() for name in one.installed}),
+        "images": {
+            hardware: {"vllm": one.value("VLLM_TAG").lstrip("v"), "cann": one.cann, "python": one.python}
+            for hardware, one in built.items()
+            if _published(folder, hardware)
         },
+        "image_hardware": sorted(hardware for hardware in built if _published(folder, hardware)),
+        "soc_version": {hardware: one.value("SOC_VERSION") for hardware, one in built.items()},
         "chip_checked": _chip_checked(folder),
         "connectors": connectors(folder),
         "proxies": proxies(folder),
-        "environment": environment(folder),
+        "environment": package.environment(folder),
+        "imports": [name for name in package.imports(folder) if name.lower().replace("_", "-") not in required(folder)],
+        "store_keys": package.store_keys(folder),
         "additional_config": additional_config(folder),
         "additional_values": ascend_values.read(folder),
         "quantization": quantization(folder),
         "replaced_environment": replaced_environment(folder),
-        "matrix": matrix_row(folder, str(metadata["Version"])),
+        "matrix": documents.matrix(folder),
+        "notes": documents.notes(folder),
     }
-
-
-class Dockerfile:
-    """The build arguments and the base image of one Dockerfile."""
-
-    def __init__(self, text: str) -> None:
-        self.text = re.sub(r"\\\n", " ", text)
-        self.arguments: dict[str, str] = {}
-        for name, value in re.findall(r"^ARG\s+(\w+)=(\S+)", self.text, re.M):
-            self.arguments.setdefault(name, value.strip("\"'"))
-        base = re.search(r"^FROM\s+(\S+)", self.text, re.M)
-        self.base = self._filled(base.group(1)) if base else ""
-
-    def _filled(self, text: str) -> str:
-        return re.sub(r"\$\{(\w+)\}", lambda found: self.arguments.get(found.group(1), ""), text)
-
-    def value(self, name: str) -> str:
-        """A build argument's default; empty without one."""
-        return self._filled(self.arguments.get(name, ""))
-
-    @property
-    def python(self) -> str:
-        """'3.11' of the base image ...-py3.11."""
-        found = re.search(r"-py(3\.\d+)", self.base)
-        return found.group(1) if found else ""
-
-    @property
-    def cann(self) -> str:
-        """CANN as vLLM-Ascend's documents write it: 8.2.rc1 is 8.2.RC1; the date of a build is left out."""
-        found = re.search(r":([0-9.]+?)(?:\.?(rc\d+))?(?:\.beta\d+)?(?:_\d+)?-", self.base)
-        if not found:
-            return ""
-        return found.group(1) + (f".{found.group(2).upper()}" if found.group(2) else "")
-
-    @property
-    def mooncake_install(self) -> str:
-        """'package', 'source', or empty where the image has no Mooncake."""
-        if re.search(r"pip install[^&]*mooncake-transfer-engine", self.text):
-            return "package"
-        return "source" if self.value("MOONCAKE_TAG") else ""
-
-    @property
-    def unpublished(self) -> list[str]:
-        """Packages that the image takes from dated builds which no index has, as name and version."""
-        if self.value("BUILD_TYPE") != "release" or not self.value("TORCH_NPU_DATE"):
-            return []
-        names = [name[: -len("_DATE")] for name in self.arguments if name.endswith("_DATE")]
-        return sorted(f"{name.lower()} {self.value(name + '_VERSION')}" for name in names)
 
 
 def requirements(text: str) -> dict[str, str]:
@@ -123,6 +81,13 @@ def requirements(text: str) -> dict[str, str]:
             operator = "" if match.group(2) == "==" else match.group(2)
             found[match.group(1).lower()] = operator + match.group(3)
     return found
+
+
+def required(folder: pathlib.Path) -> set[str]:
+    """The distributions of requirements.txt, as they are spelt there in small letters and with hyphens."""
+    lines = (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    names = (re.match(r"\s*([A-Za-z0-9_.-]+)", line.split("#")[0]) for line in lines)
+    return {name.group(1).lower().replace("_", "-") for name in names if name}
 
 
 def _trees(folder: pathlib.Path, pattern: str, word: str) -> t.Iterator[ast.Module]:
@@ -170,16 +135,6 @@ def proxies(folder: pathlib.Path) -> dict[str, dict[str, t.Any]]:
     return found
 
 
-def environment(folder: pathlib.Path) -> list[str]:
-    """Keys of the dictionary of vllm_ascend/envs.py."""
-    tree = ast.parse((folder / "vllm_ascend" / "envs.py").read_text(encoding="utf-8"))
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            names |= {str(key.value) for key in node.keys if isinstance(key, ast.Constant) and str(key.value).isupper()}
-    return sorted(names)
-
-
 def additional_config(folder: pathlib.Path) -> list[str]:
     """Keys of --additional-config that any module reads."""
     words = ascend_values.read(folder)
@@ -216,13 +171,3 @@ def replaced_environment(folder: pathlib.Path) -> dict[str, str]:
 def _chip_checked(folder: pathlib.Path) -> bool:
     """Whether the worker compares the chip that the package was built for with the one it runs on."""
     return any("check_ascend_device_type(" in path.read_text() for path in folder.glob("vllm_ascend/worker/*.py"))
-
-
-def matrix_row(folder: pathlib.Path, release: str) -> dict[str, str]:
-    """The release's line of the compatibility matrix in docs; empty where it has none yet."""
-    for path in (folder / "docs/source/community").glob("versioning_policy.md"):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-            if len(cells) >= 5 and cells[0] == "v" + release:
-                return {"vllm": cells[1], "python": cells[2], "cann": cells[3], "torch": cells[4]}
-    return {}

@@ -270,8 +270,8 @@ class Router:
         "",  # names are in plan/routers/registry.py
     )
     policy: str = documented(
-        "How vllm_router chooses an engine of each pool: round_robin, random, power_of_two, cache_aware, kv_aware, consistent_hash or "
-        "sticky_least_loaded. Default: round_robin. An args.policy precedes it.",
+        "How vllm_router chooses an engine of each pool: round_robin, random, power_of_two, cache_aware, kv_aware (with event sources in args), "
+        "consistent_hash or sticky_least_loaded. Default: round_robin. An args.policy precedes it.",
         "",  # the values are those of the program
     )
     group: str = documented(

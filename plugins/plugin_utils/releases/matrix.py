@@ -59,7 +59,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("0.27.1rc1", "0.27.1", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
     ("0.28.0rc1", "0.28.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
     ("0.29.0rc1", "0.29.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
-    ("0.30.0rc1", "0.30.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("0.30.0rc1", "0.30.0", "3.12", "9.2.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
     ("0.30.0rc2", "0.30.0", "3.12", "9.2.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
 )
 # The development branch
@@ -150,6 +150,7 @@ PROXIES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
 }
 
+_CANN, _FLA = "cann 9.2.0_20260930220649", "flash_linear_attention_npu 26.9.1+deva4a7958"
 _RANK_TABLE = "DISAGGREGATED_PREFILL_RANK_TABLE_PATH"
 
 # fact -> steps of (release, value); before the first step the record's default applies
@@ -229,8 +230,21 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.24.0rc1", ("a2",)),
         ("0.27.1rc1", ()),
     ),
-    # Dated builds in the images that no index has (ARG *_DATE of the Dockerfiles)
-    "image_builds": (("0.30.0rc2", ("memcache 1.3.0", "memfabric 1.3.0", "torch_npu 26.2.0")),),
+    # Builds in the images that no index has, by hardware, "" for all others: dated ones (ARG *_DATE and the base image of the
+    # Dockerfiles), and wheels that they download. Workers of A2, A3 and 950 import fla_npu, which flash_linear_attention_npu has.
+    "image_builds": (
+        ("0.30.0rc1", {"310p": (), "": (_FLA,)}),
+        (
+            "0.30.0rc2",
+            {
+                "310p": (_CANN, "torch_npu 26.2.0"),
+                "": (
+                    *(_CANN, _FLA, "memcache 1.3.0", "memfabric 1.3.0", "torch_npu 26.2.0"),
+                    "triton_ascend 3.6.0+dev20260923230212",
+                ),
+            },
+        ),
+    ),
     # Hardware generations with published images
     "image_hardware": (
         ("0.7.3", ("a2",)),
@@ -247,11 +261,10 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.7.3", ("3.9", "3.12")),
         ("0.12.0rc1", ("3.10", "3.12")),
         ("0.21.0rc1", ("3.10", "3.13")),
-        ("0.24.0rc1", ("3.10", "")),
     ),
     # Driver and firmware (HDK): the minimum of the first README, still valid, and the recommendation of the documents
     "driver_minimum": (("0.7.3", "24.1.rc1"),),
-    "hdk": (("0.7.3", "24.1.rc1"), ("0.13.0rc2", "25.5")),
+    "hdk": (("0.7.3", "24.1.rc1"), ("0.13.0rc2", "25.5"), ("0.30.0rc1", "26.0.RC1")),
 }
 
 IMAGE = "quay.io/ascend/vllm-ascend"

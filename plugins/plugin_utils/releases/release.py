@@ -65,7 +65,7 @@ class Release:
     driver_minimum: str = ""
     hdk: str = ""
     image_hardware: tuple[str, ...] = ()
-    image_builds: tuple[str, ...] = ()  # packages of the image that no index has
+    image_builds: dict[str, tuple[str, ...]] = field(default_factory=dict)  # packages that no index has, by hardware
     overrides: tuple[str, ...] = ()  # requirements of the plugin that replace those of its vLLM
     wheel_hardware: tuple[str, ...] = ()  # hardware of the wheels of package indexes; () without a wheel
     proxies: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -74,7 +74,8 @@ class Release:
     chip_checked: bool = False
     environment: tuple[
         str, ...
-    ] = ()  # of vllm_ascend/envs.py, those of vLLM-Ascend itself; () if nothing was collected
+    ] = ()  # that vllm_ascend reads, those of vLLM-Ascend itself; () if nothing was collected
+    store_keys: tuple[str, ...] = ()  # of mooncake.json that its store reads; () if nothing was collected
     additional_config: tuple[str, ...] = ()  # keys that any of its modules reads
     quantization: tuple[str, ...] = ()  # methods that its platform supports; () if nothing was collected
     additional_values: tuple[str, ...] = ()  # what is known of them; the words of releases/values.py
@@ -103,6 +104,10 @@ class Release:
     def mooncake_etcd(self) -> bool:
         """Whether masters elect a leader with etcd: wheels are built with STORE_USE_ETCD, builds from source (images, hosts) are not."""
         return self.mooncake_install == "package"
+
+    def builds_of(self, hardware: str) -> tuple[str, ...]:
+        """The packages of the image for a hardware generation that no index has."""
+        return self.image_builds.get(hardware, self.image_builds.get("", ()))
 
     def links_once(self, connector: str) -> bool:
         """Whether engines with this connector of the release have to be started again once an engine that they are linked with was."""
@@ -186,6 +191,7 @@ def _release(name: str) -> Release:
         proxy_sha256={flavour: digest for flavour in proxies if (digest := _digest(flavour, index))},
         environment=_names(sources.ENVIRONMENT, index),
         additional_config=_names(sources.ADDITIONAL_CONFIG, index),
+        store_keys=_names(sources.STORE_KEYS, index),
         quantization=_names(sources.QUANTIZATION, index),
         additional_values=_names(sources.ADDITIONAL_VALUES, index),
         **facts_,
@@ -348,6 +354,12 @@ for _line in sources.ADDITIONAL_CONFIG.split():
     ADDITIONAL_SPANS.setdefault(_name, []).append((_first, _last))
 # Every name that some release reads or read
 ASCEND_NAMES = {line.split("|")[0] for line in sources.ENVIRONMENT.split()}
+
+
+def finals() -> list[str]:
+    """The final releases, newest first; one with a post-release only as the latter."""
+    found = {numbers(name)[:3]: name for name in ORDER if "rc" not in name and name != "main"}
+    return [found[number] for number in sorted(found, reverse=True)]
 
 
 def plain_name(name: str) -> str:

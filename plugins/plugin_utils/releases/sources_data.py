@@ -4,10 +4,11 @@
 """Facts from vLLM-Ascend's source distributions, by release; written by ``make releases ARGS=--write``.
 
 PROXY_SHA256: ``flavour|release|SHA-256`` of the proxy's file; it holds until the next line of the flavour.
-ENVIRONMENT: ``name|first|last`` release whose vllm_ascend/envs.py has the variable; an empty bound is open.
+ENVIRONMENT: ``name|first|last`` release whose vllm_ascend reads the variable; an empty bound is open.
 ADDITIONAL_CONFIG: the same for the keys of --additional-config that any of its modules reads.
 ADDITIONAL_VALUES: the same for what is known of the keys: ``key:kind``, ``key.inner:kind``, ``key=value`` that it takes, ``!`` and
 ``!key`` where the release refuses other keys (there).
+STORE_KEYS: the same for the keys of mooncake.json that the store's back end reads.
 QUANTIZATION: the same for the methods that its platform supports; it refuses all others.
 REPLACED: environment variable and the key of --additional-config that stands in its place, from upstream's own table.
 """
@@ -112,8 +113,8 @@ VLLM_ASCEND_ENABLE_CONTEXT_PARALLEL|0.12.0rc1|0.20.2rc1
 VLLM_ASCEND_ENABLE_DBO||0.11.0
 VLLM_ASCEND_ENABLE_DENSE_OPTIMIZE|0.10.2rc1|0.12.0rc1
 VLLM_ASCEND_ENABLE_FLASHCOMM||0.9.1
-VLLM_ASCEND_ENABLE_FLASHCOMM|0.10.2rc1|0.11.0rc0
-VLLM_ASCEND_ENABLE_FLASHCOMM1|0.11.0rc1|0.26.0rc1
+VLLM_ASCEND_ENABLE_FLASHCOMM|0.10.2rc1|0.19.1rc1
+VLLM_ASCEND_ENABLE_FLASHCOMM1|0.11.0rc1
 VLLM_ASCEND_ENABLE_FLASHCOMM2_OSHARED|0.12.0rc1|0.13.0rc1
 VLLM_ASCEND_ENABLE_FUSED_MC2|0.13.0rc1|0.26.0rc1
 VLLM_ASCEND_ENABLE_MATMUL_ALLREDUCE|0.10.0rc1|0.24.0rc1
@@ -135,6 +136,7 @@ VLLM_ASCEND_KV_CACHE_MEGABYTES_FLOATING_TOLERANCE||0.11.0
 VLLM_ASCEND_LLMDD_RPC_IP||0.9.1
 VLLM_ASCEND_LLMDD_RPC_IP|0.10.0rc1|0.11.0
 VLLM_ASCEND_LLMDD_RPC_PORT|0.10.1rc1|0.11.0
+VLLM_ASCEND_LW_DEFER_LAST_SAVE|0.30.0rc1
 VLLM_ASCEND_MLA_FIA_SPLIT|0.26.0rc1|0.26.0rc1
 VLLM_ASCEND_MLA_PA||0.9.1
 VLLM_ASCEND_MLA_PA|0.10.0rc1|0.11.0
@@ -469,6 +471,22 @@ weight_prefetch_config.enabled:bool|0.11.0rc1|0.23.0.post1
 weight_prefetch_config.prefetch_ratio:|0.11.0rc1|0.23.0.post1
 xlite_graph_config.enabled:bool|0.12.0rc1
 xlite_graph_config.full_mode:bool|0.12.0rc1
+"""
+
+STORE_KEYS = """
+device_name|0.11.0rc0
+enable_ssd_offload|0.21.0rc1
+global_segment_size|0.11.0rc0
+local_buffer_size|0.11.0rc0
+local_hostname|0.11.0rc0|0.13.0rc1
+master_server_address|0.11.0rc0
+metadata_server|0.11.0rc0
+prefer_alloc_in_same_node|0.20.2rc1
+preferred_segment|0.20.2rc1
+protocol|0.11.0rc0
+ssd_offload_path|0.21.0rc1
+tenant_id|0.27.1rc1
+use_ascend_direct|0.11.0rc1|0.11.0
 """
 
 QUANTIZATION = """

@@ -33,6 +33,7 @@ ASCEND_NAMES = {
     "recompute_cpu_offload": "RecomputeCPUOffloadConnector",
     "simple_cpu_offload": "SimpleCPUOffloadConnector",
     "offloading": "OffloadingConnector",
+    "preempt_offload": "PreemptOffloadConnector",
     "ucm": "UCMConnector",
 }
 # Other classes of upstream with the same work: vLLM's own, and names of other releases

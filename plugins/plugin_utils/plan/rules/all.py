@@ -15,6 +15,7 @@ from . import (
     balancer,
     connectors,
     covers,
+    decode_tuning,
     environment,
     environment_values,
     firewall,
@@ -23,6 +24,7 @@ from . import (
     host_groups,
     host_values,
     json_values,
+    known_issues,
     kv_hold,
     kv_sizes,
     memcache,
@@ -69,6 +71,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
         *additional_config.RULES,
         *own_record.RULES,
         *start_checks.RULES,
+        *decode_tuning.RULES,
         *torchair.RULES,
     ),
     "The model and its serving": (*model.RULES, *quantized.RULES, *serving.RULES),
@@ -83,7 +86,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Names, paths, images, timeouts": (*runtime.RULES, *folders.RULES, *paths.RULES, *covers.RULES),
     "Security": (*security.RULES, *firewall.RULES),
     **{f"Runtime {item.name}": tuple(item.rules()) for item in runtimes() if tuple(item.rules())},
-    "What is installed": software.RULES,
+    "What is installed": (*software.RULES, *known_issues.RULES),
 }
 OF_SETTINGS = (
     *additional_config.RULES,
@@ -96,6 +99,7 @@ OF_SETTINGS = (
     *kv_hold.RULES,
     *model.RULES,
     *start_checks.RULES,
+    *decode_tuning.RULES,
 )  # rules of settings only, independent of hosts
 OWN = Rules()
 CERTAIN = ("PLACE-", "VARIABLE-", "RELEASE-UNKNOWN", "RELEASE-FACT", "PORT-LIST")  # what leaves nothing to plan

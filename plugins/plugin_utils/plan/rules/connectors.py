@@ -519,18 +519,29 @@ def ascend_direct(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "STORE-LAYERWISE",
     "Set use_layerwise on the prefill pool only, with inference_store.backend: memcache.",
-    "vllm-ascend layerwise_kv_pool.md",
+    "vllm-ascend layerwise_kv_pool.md; mooncake_backend.py from 0.28 on: validate_layerwise_support needs batch_put_session_start",
     "warning",
 )
 def store_layerwise(case: Case) -> t.Iterator[Finding]:
     """The key use_layerwise is set where the store cannot load layer by layer.
 
-    Layerwise loading works only on prefill and with the memcache backend; elsewhere the setting has no effect.
+    Layerwise loading works only on prefill and with the memcache backend; elsewhere the setting has no effect. From 0.28 on it works with the
+    mooncake backend as well, if the client can put parts of objects; else the engine ends at start.
     """
+    release = case.context.release
     for view in case.engine_views:
         for connector in view.connectors:
             extra = extra_of(connector)
-            if extra.get("use_layerwise") is True and (view.kind == "decode" or extra.get("backend") != "memcache"):
-                backend = f"backend {extra.get('backend') or 'mooncake'}"
-                problem = f"use_layerwise has no effect with {'a decode pool' if view.kind == 'decode' else backend}"
-                yield Finding.at(view.kv_path("kv_connector_extra_config", "use_layerwise"), True, problem)
+            if extra.get("use_layerwise") is not True or connector.get("kv_connector") == "SfaRemoteD2HConnector":
+                continue  # that one reads the key on decode
+            backend, problem, severity = str(extra.get("backend") or "mooncake"), "", ""
+            if backend == "mooncake" and case.npu and release.vllm_version >= (0, 28):
+                if release.mooncake_version < (0, 3, 13):
+                    problem = f"use_layerwise with backend mooncake needs Mooncake 0.3.13, and {release.name} has {release.mooncake}"
+                    severity = "error"
+            elif view.kind == "decode" or backend != "memcache":
+                problem = f"use_layerwise has no effect with {'a decode pool' if view.kind == 'decode' else f'backend {backend}'}"
+            if problem:
+                yield Finding.at(
+                    view.kv_path("kv_connector_extra_config", "use_layerwise"), True, problem, severity=severity
+                )

@@ -11,11 +11,15 @@ import typing as t
 from ...description.findings import Finding
 from ...description.values import number
 from .base import Case, Rules
+from .decode_tuning import recompute_key
 from .engine_view import EngineView
 
 RULES = Rules()
 QUANTIZED = re.compile(r"(?:^|[-_./])(w\d+a\d+(?:c\d+)?|mxfp[48])(?:$|[-_./])", re.IGNORECASE)
 
+CONFIG = "additional-config"
+# Models with a state of linear attention (Mamba), for which upstream wants equal numbers on both sides
+LINEAR = re.compile(r"qwen3-next|qwen3\.[5-9]|glm-?5\.3-flash|kimi-?k3", re.IGNORECASE)
 UNSET = "the default"  # shown for an option that is not set
 
 
@@ -202,8 +206,10 @@ def speculative(case: Case) -> t.Iterator[Finding]:
     Prefill produces only the first token. Only hybrid (Mamba) models need equal numbers on both sides; others waste
     the work or fail.
     """
+    decode = {view.speculative_tokens for view in case.of("decode")}
     for view in case.of("prefill") if case.disaggregated else ():
-        if (view.speculative_tokens or 1) > 1:
+        hybrid = case.context.p2p == "mooncake_hybrid" or LINEAR.search(case.context.description.model.path)
+        if (view.speculative_tokens or 1) > 1 and not (hybrid and decode == {view.speculative_tokens}):
             problem = f"prefill has {view.speculative_tokens} speculative tokens"
             yield Finding.at(
                 view.key_path("speculative-config", "num_speculative_tokens"), view.speculative_tokens, problem
@@ -375,9 +381,10 @@ def recompute_prefill(case: Case) -> t.Iterator[Finding]:
     """
     known = RECOMPUTE_HERE.get(case.context.release.recompute_on_prefill, "")
     for view in case.of("prefill"):
-        if view.mapping("additional-config").get("recompute_scheduler_enable"):
+        key = recompute_key(view)
+        if key:
             problem = f"the recompute scheduler is enabled on prefill{known}"
-            yield Finding.at(view.key_path("additional-config", "recompute_scheduler_enable"), True, problem)
+            yield Finding.at(view.key_path(CONFIG, key), True, problem)
 
 
 @RULES.rule(
@@ -392,9 +399,9 @@ def recompute_both(case: Case) -> t.Iterator[Finding]:
     """
     alone = case.npu and case.context.release.vllm_version >= (0, 18)
     for view in case.of("colocated"):
-        if view.mapping("additional-config").get("recompute_scheduler_enable") and (view.kv or alone):
-            problem = "the recompute scheduler is enabled on a colocated pool"
-            yield Finding.at(view.key_path("additional-config", "recompute_scheduler_enable"), True, problem)
+        key = recompute_key(view)
+        if key and (view.kv or alone):
+            yield Finding.at(view.key_path(CONFIG, key), True, "the recompute scheduler is enabled on a colocated pool")
 
 
 @RULES.rule(

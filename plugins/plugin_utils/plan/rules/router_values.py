@@ -49,3 +49,20 @@ def value(case: Case) -> t.Iterator[Finding]:
         for text in given if pattern else ():
             if not re.fullmatch(pattern, text):
                 yield Finding.at(own, text, f"--{name} takes {expected}, not '{text}'")
+
+
+@RULES.rule(
+    "ROUTER-EVENTS",
+    "Set cache_aware, or name the endpoints of the engines' events in inference_router.args (kv-event-source, or pd-kv-events for prefill).",
+    "vllm-router 0.1.17 --help: a policy kv_aware needs an event source for each worker",
+)
+def events(case: Case) -> t.Iterator[Finding]:
+    """The router chooses engines by their KV events, and is connected with none.
+
+    The planner lets no engine publish events. The router starts, takes every cache for empty, and sends requests elsewhere than to the engine
+    that has their prefix.
+    """
+    table = flags(case) if case.named("router") else {}
+    for name in ("policy", "prefill-policy", "decode-policy"):
+        if "kv_aware" in table.get(name, ()) and not table.keys() & {"kv-event-source", "pd-kv-events"}:
+            yield Finding.at(path(case, name), "kv_aware", f"--{name} is kv_aware, and no event source is set")

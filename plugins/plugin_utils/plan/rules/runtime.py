@@ -11,6 +11,7 @@ import typing as t
 
 from ...description.findings import Finding
 from ...releases.matrix import IMAGE_SUFFIX
+from ...releases.release import finals
 from ..render.container import IMAGE as UPSTREAM
 from ..render.container import image as image_of
 from .base import Case, Rules
@@ -175,7 +176,7 @@ def model_name(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "RELEASE-CANDIDATE",
-    "Choose a final release (0.23.0, 0.18.0, 0.13.0, 0.11.0), or accept this rule.",
+    "Choose a final release, or accept this rule.",
     "vllm-ascend versioning policy",
     "warning",
 )
@@ -187,7 +188,8 @@ def candidate(case: Case) -> t.Iterator[Finding]:
     name = case.context.release.name
     if "rc" in name or name == "main":
         kind = "the development branch" if name == "main" else "a release candidate"
-        yield Finding.at("inference_release", name, f"{name} is {kind}")
+        hint = f"Final releases: {', '.join(finals()[:4])}."
+        yield Finding.at("inference_release", name, f"{name} is {kind}", hint)
 
 
 def _moving_tag(image: str) -> str:

@@ -85,7 +85,7 @@ def build_chip(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "IMAGE-ONLY",
     "Set inference_runtime: docker, choose another release, or set inference_engine_install: site if you have these builds.",
-    "ARG *_DATE of the release's Dockerfiles: dated builds that no package index has",
+    "the release's Dockerfiles: dated builds (ARG *_DATE) and wheels that they download",
 )
 def image_only(case: Case) -> t.Iterator[Finding]:
     """The release's image contains builds that no package index has.
@@ -93,9 +93,11 @@ def image_only(case: Case) -> t.Iterator[Finding]:
     A virtual environment of published packages differs from what upstream tested, and may not start.
     """
     release, description = case.context.release, case.context.description
-    if release.image_builds and case.npu and not case.context.contained and description.engine_install != "site":
-        builds = ", ".join(release.image_builds)
-        text = f"release {release.name} was tested with builds that only its image has: {builds}"
+    if not case.npu or case.context.contained or description.engine_install == "site":
+        return
+    builds = sorted({build for hardware in _hardware(case) for build in release.builds_of(hardware)})
+    if builds:
+        text = f"release {release.name} was tested with builds that only its image has: {', '.join(builds)}"
         yield Finding.at("inference_runtime", description.runtime, text)
 
 

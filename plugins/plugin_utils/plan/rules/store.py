@@ -24,7 +24,7 @@ SMALLEST = 2**20  # bytes of a size of the store: fewer are a unit that was left
 LARGEST = 8 * 2**40  # memory of a host, in bytes
 MASTER = "inference_mooncake_master.args"
 OPTIONS = "inference_store.options"
-# Keys of mooncake.json that vllm-ascend's AscendStore backend reads, and those added in 0.23 (SSD, placement)
+# Keys of mooncake.json of releases from which nothing was collected, and those that vLLM's own connector reads on CPUs as well
 KEYS = {
     "local_hostname",
     "metadata_server",
@@ -406,7 +406,7 @@ def store_key(case: Case) -> t.Iterator[Finding]:
     """
     if case.context.description.store.backend != "mooncake":
         return  # other files, other keys
-    known = KEYS | (LATER_KEYS if not case.npu or case.context.release.vllm_version >= (0, 21) else set())
+    known = set(case.context.release.store_keys) or KEYS | (set() if case.npu else LATER_KEYS)
     for key in case.context.description.store.options:
         if key not in known:
             value = case.context.description.store.options[key]

@@ -23,8 +23,9 @@ STORES = {
     *(engine.connectors["store"] for engine in ENGINES if "store" in engine.connectors),
     "MooncakeConnectorStoreV1",
 }
-OWN_ENGINE = {kv.ASCEND_NAMES[name] for name in ("offloading", "simple_cpu_offload", "recompute_cpu_offload")} | {
-    "PreemptOffloadConnector",
+OWN_ENGINE = {
+    kv.ASCEND_NAMES[name] for name in ("offloading", "preempt_offload", "simple_cpu_offload", "recompute_cpu_offload")
+} | {
     "LMCacheAscendConnector",  # its server, through which engines would share, is not started here
 }
 

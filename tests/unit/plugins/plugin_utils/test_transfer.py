@@ -11,7 +11,10 @@ import types
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.transfer_pairs import where
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import (
+    family,
+    hosts,
+)
 
 PIPELINE = {
     "inference_pools.prefill.pipeline_parallel_size": 2,
@@ -56,6 +59,28 @@ def test_sides_may_differ_where_they_share_a_way(prefill, decode):
     }
     plan = launch_plan(*family("p2p", changes))
     assert not [finding for finding in plan["findings"] if finding["id"].startswith("TRANSFER")]
+
+
+def test_decode_may_keep_the_kv_cache_of_preempted_requests():
+    """preempt_offload_connector.md of vllm-ascend 0.30.0rc2: behind the connector from prefill, with the recompute scheduler."""
+    plan = launch_plan(
+        *family(
+            "newest",
+            {
+                "inference_pools.decode.kv_transfer": "mooncake+preempt_offload",
+                "inference_pools.decode.kv.preempt_offload": {"cpu_bytes_to_use_per_rank": 17179869184},
+                "inference_pools.decode.args.additional-config": {
+                    "scheduler_config": {"recompute_scheduler_enable": True}
+                },
+            },
+        )
+    )
+    children = connector(plan, "decode-0-0")["kv_connector_extra_config"]["connectors"]
+    assert [child["kv_connector"] for child in children] == ["MooncakeConnectorV1", "PreemptOffloadConnector"]
+    assert children[1]["kv_role"] == "kv_consumer"
+    assert children[1]["kv_connector_extra_config"] == {"cpu_bytes_to_use_per_rank": 17179869184}
+    assert connector(plan, "prefill-0")["kv_connector"] == "MooncakeConnectorV1"
+    assert [finding["id"] for finding in plan["findings"]] == ["RELEASE-CANDIDATE"]
 
 
 def test_encoders_and_colocated_engines_behind_the_encoders_proxy_are_served():
