@@ -53,18 +53,26 @@ Piece = tuple[str, str]  # a text, and its colour
 
 def record() -> str:
     """What the command prints in a terminal of ``COLUMNS`` columns. Exits with the command's status if it fails."""
-    printed: list[bytes] = []
-
-    def read(terminal: int) -> bytes:
-        if not printed:
-            ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
-        printed.append(os.read(terminal, 4096))
-        return printed[-1]
-
-    status = os.waitstatus_to_exitcode(pty.spawn(COMMAND, read))
+    process, terminal = pty.fork()
+    if not process:
+        ioctl(0, TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+        os.execvp(COMMAND[0], COMMAND)
+    printed = b"".join(iter(lambda: read(terminal), b""))
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     if status:
         sys.exit(status)
-    return as_recorded(b"".join(printed).decode())
+    return as_recorded(printed.decode())
+
+
+def read(terminal: int) -> bytes:
+    """The next output, which is shown, too; nothing at its end, where Linux reports an error."""
+    try:
+        part = os.read(terminal, 4096)
+    except OSError:
+        return b""
+    sys.stdout.buffer.write(part)
+    sys.stdout.buffer.flush()
+    return part
 
 
 def as_recorded(printed: str) -> str:

@@ -10,6 +10,8 @@ import os
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -49,6 +51,14 @@ def test_the_recorded_text_has_nothing_of_its_machine():
 def test_a_record_begins_with_the_first_play_and_knows_no_home():
     printed = f"building\r\nPLAY [A] ***\r\n\x1b[?25lsaved in {os.path.expanduser('~')}/x\r\n\r\n"
     assert DRAW.as_recorded(printed) == "PLAY [A] ***\nsaved in ~/x\n"
+
+
+def test_a_command_is_recorded_in_a_terminal_of_its_width(monkeypatch):
+    monkeypatch.setattr(DRAW, "COMMAND", ["sh", "-c", "stty size; echo PLAY [A]; tty >/dev/null && echo terminal"])
+    assert DRAW.record() == "PLAY [A]\nterminal\n"
+    monkeypatch.setattr(DRAW, "COMMAND", ["sh", "-c", "test $(stty size | cut -d' ' -f2) = 110 && exit 7"])
+    with pytest.raises(SystemExit, match="7"):
+        DRAW.record()
 
 
 def test_tasks_and_plays_without_words_are_counted():
