@@ -29,6 +29,10 @@ antsibull-docs --config-file docs/site/antsibull-docs.cfg collection --cleanup e
 sed -i -e '/^\* :ansplugin:`_/d' -e '/^    _[a-z_]*_filter$/d' "$pages/index.rst"
 grep -q launch_plan_filter "$pages/index.rst" # the pattern of the list is antsibull's, and may change
 if grep -E '^    _|inference\._' "$pages/index.rst"; then exit 1; fi
+# The first page begins with where to begin, above its list of contents.
+guide=ansible_collections.ascend.inference.docsite
+sed -i "s/^Collection version .*/Begin with the :ref:\`$guide.guide_quickstart\`, or look for your task in the :ref:\`$guide.guide_index\`.\n\n&/" "$pages/index.rst"
+grep -q "^Begin with .*guide_quickstart" "$pages/index.rst"
 
 say "sphinx-build"
 rm -rf .cache/docs/pictures

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: model_config
-short_description: Check a model's weights and repair its config.json for engines on NPUs
+short_description: Check a model's weights and repair its config.json for engines on NPUs (for your playbooks)
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)

@@ -18,8 +18,9 @@ extends_documentation_fragment:
   - ascend.inference.attributes.controller_action
 options:
   show:
-    description: The part of the plan to print, which is V(table), V(commands), V(json), V(rules), V(advice), V(diff), V(memory) or V(none).
+    description: The part of the plan to print.
     type: str
+    choices: [table, advice, commands, diff, json, memory, none, rules]
     default: table
   model_facts:
     description:
