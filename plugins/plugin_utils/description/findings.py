@@ -65,7 +65,7 @@ def finding_lines(findings: t.Iterable[Finding], severity: bool = False, written
     """Findings as numbered lines in the given order, optionally with their ``severity`` and where their paths are ``written``.
 
     Findings that differ only in path and value share one entry. Further entries of a rule are only counted. An accepted finding
-    is followed by the reason of the person who accepted it, because there is nothing to mend.
+    is one line, with the reason of the person who accepted it, because there is nothing to mend.
     """
     groups = grouped(findings)
     printed: dict[str, int] = {}
@@ -79,6 +79,9 @@ def finding_lines(findings: t.Iterable[Finding], severity: bool = False, written
         number += 1
         label = f"{number}. {first.severity.upper()} " if severity else f"{number}. "
         lines += ["", f"{label}{places(group)}: {first.problem.rstrip('.')}. [{first.id}]"]
+        if first.severity == "accepted":  # nothing to mend
+            lines[-1] += f" Reason: {first.fix.removeprefix(REASON)}" if first.fix.startswith(REASON) else ""
+            continue
         at = dict.fromkeys(written[finding.path] for finding in group if finding.path in written) if written else {}
         lines += [f"   At: {_first([*at], ', ')}"] if at else []
         lines += _reasons(first)
@@ -89,8 +92,6 @@ def finding_lines(findings: t.Iterable[Finding], severity: bool = False, written
 
 
 def _reasons(finding: Finding) -> list[str]:
-    if finding.severity == "accepted":
-        return [f"   {finding.fix}"] if finding.fix.startswith(REASON) else []
     labelled = (("Why", finding.why), ("Fix", finding.fix))
     return [f"   {label}: {text}" for label, text in labelled if text]
 

@@ -11,6 +11,7 @@ from ...module_utils.tools.text import visible
 from ..plan.service import other_user
 
 Plan = t.Mapping[str, t.Any]
+Flag = tuple[str, ...]  # an option with its values
 WORDS = ("argv", "source")
 MAPPINGS = ("env", "secret_env")
 PLACES = ("host", "devices")
@@ -101,8 +102,7 @@ def _changes(name: str, old: Plan, new: Plan, more: t.Sequence[str] = ()) -> lis
     found = list(more)
     found += [f"{place} {old[place]} -> {new[place]}" for place in PLACES if old[place] != new[place]]
     for key in WORDS:
-        found += [f"{key} -{_joined(flag)}" for flag in _flags(old[key]) if flag not in _flags(new[key])]
-        found += [f"{key} +{_joined(flag)}" for flag in _flags(new[key]) if flag not in _flags(old[key])]
+        found += [f"{key} {text}" for text in _options(_flags(old[key]), _flags(new[key]))]
     for key in MAPPINGS:
         for name_ in sorted(set(old[key]) | set(new[key])):
             before, after = old[key].get(name_, "(not set)"), new[key].get(name_, "(not set)")
@@ -115,7 +115,19 @@ def _changes(name: str, old: Plan, new: Plan, more: t.Sequence[str] = ()) -> lis
     return [f"~ {name} on {new['host']} restarts: {'; '.join(found) or 'limits'}"]
 
 
-def _flags(argv: t.Sequence[str]) -> list[tuple[str, ...]]:
+def _options(old: t.Sequence[Flag], new: t.Sequence[Flag]) -> list[str]:
+    """Options that went, have another value, or are new: ``- --a 1``, ``--b 1 -> 2``, ``+ --c 3``."""
+    left = [flag for flag in new if flag not in old]
+    found = []
+    for flag in (flag for flag in old if flag not in new):
+        other = next((each for each in left if each[0] == flag[0] and min(len(each), len(flag)) > 1), None)
+        if other:
+            left.remove(other)
+        found.append(f"{_joined(flag)} -> {_joined(other[1:])}" if other else f"- {_joined(flag)}")
+    return [*found, *(f"+ {_joined(flag)}" for flag in left)]
+
+
+def _flags(argv: t.Sequence[str]) -> list[Flag]:
     """A command line as options with their values."""
     found: list[list[str]] = []
     for argument in argv:

@@ -80,7 +80,7 @@ def test_the_title_counts_the_entries_that_a_reader_sees():
 
 def test_an_accepted_finding_has_a_reason_and_nothing_to_mend():
     accepted = Finding("a", "A", "bad", "Accepted: a test", "accepted", why="It hurts.")
-    assert finding_lines([accepted], severity=True) == ["", "1. ACCEPTED a: bad. [A]", "   Accepted: a test"]
+    assert finding_lines([accepted], severity=True) == ["", "1. ACCEPTED a: bad. [A] Reason: a test"]
     silent = Finding("a", "A", "bad", "Do that.", "accepted", why="It hurts.")
     assert finding_lines([silent])[2:] == []  # who accepted it knows
 

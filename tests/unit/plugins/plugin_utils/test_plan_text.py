@@ -88,13 +88,12 @@ def test_what_somebody_accepted_follows_what_has_to_be_read():
         {**data, "severity": "accepted", "fix": "Accepted: known"},
         *({**data, "severity": "warning", "path": path, "fix": "Mend it."} for path in ("b", "c")),
     ]
-    assert plan_table(shown)[-6:] == [
+    assert plan_table(shown)[-5:] == [
         "2 findings at 3 places:",
         "1. WARNING 2 places (b, c): bad. [X]",
         "   Fix: Mend it.",
         "",
-        "2. ACCEPTED a: bad. [X]",
-        "   Accepted: known",
+        "2. ACCEPTED a: bad. [X] Reason: known",
     ]
 
 
@@ -107,7 +106,7 @@ def test_what_restarts_and_why():
     old, new = plan(), plan(inference_env={"OMP_NUM_THREADS": 4}, inference_args={"seed": 9})
     lines = plan_diff(new, old)
     assert len(lines) == 34
-    assert "~ prefill-0 on n1 restarts: argv +--seed 9; env OMP_NUM_THREADS 10 -> 4" in lines
+    assert "~ prefill-0 on n1 restarts: argv + --seed 9; env OMP_NUM_THREADS 10 -> 4" in lines
     assert lines[0].startswith("revision ")
 
 

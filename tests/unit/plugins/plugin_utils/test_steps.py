@@ -234,7 +234,7 @@ def test_the_plan_shows_its_steps():
         "  4. drain and remove decode-1",
     ]
     lines = plan_diff_filter(new, plan())
-    assert "~ decode-0 on n1 restarts: argv +--max-num-seqs 8" in lines and lines[-5:] == planned_steps(new, plan())
+    assert "~ decode-0 on n1 restarts: argv + --max-num-seqs 8" in lines and lines[-5:] == planned_steps(new, plan())
 
 
 def test_the_plan_shows_which_change_needs_a_pause():

@@ -105,8 +105,10 @@ def deployed(**changes):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"argv": ["vllm", "--a", "2"]}, "argv ---a 1; argv +--a 2"),
-        ({"argv": ["vllm", "--b", "--a", "1"]}, "argv +--b"),
+        ({"argv": ["vllm", "--a", "2"]}, "argv --a 1 -> 2"),
+        ({"argv": ["vllm", "--b", "--a", "1"]}, "argv + --b"),
+        ({"argv": ["vllm"]}, "argv - --a 1"),
+        ({"argv": ["vllm", "--a"]}, "argv - --a 1; argv + --a"),
         ({"env": {"X": "1"}}, "env X (not set) -> 1"),
         ({"host": "g"}, "host h -> g"),
         ({"files": [{"path": "b"}, {"path": "a"}]}, "file a; file b"),
