@@ -55,9 +55,9 @@ def pages():
     drawn = test_plan_page.planned(prefill=1, decode=1)
     yield "plan", plan_page({**plan, "findings": found}, test_status_page.RUN)
     yield "plan_of_100_hosts", plan_page(test_plan_page.planned(prefill=60, decode=40))
-    yield "check", check_report(small, data, check_plan(small, data))
+    yield "check", check_report(small, data, check_plan(small, data), run=test_status_page.RUN)
     yield "status", test_status_page.page_of(*rows, plan=drawn)
-    yield "bench", bench_page(measured)
+    yield "bench", bench_page(measured, test_status_page.RUN)
     yield "acceptance", acceptance_page(test_handover_judged.told())
     yield "index", pages_index("qwen", list(WHAT))
 

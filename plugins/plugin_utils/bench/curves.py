@@ -17,6 +17,7 @@ except ImportError:  # the text and JSON of a report need no curves
 # Names a curve and its values; None: not measured. Colours differ in lightness too, for readers who do not tell hues apart.
 Curve = tuple[str, t.Sequence[float | None]]
 COLORS = ("#1f6fb2", "#c77c11", "#2e9e5b", "#8a5cc7", "#5f6b76", "#0e8a94", "#a3387c")
+EARLIER = ("#7fb2de", "#e2b36a", "#86cda3", "#b9a3de", "#a3adb6", "#6fc4ca", "#d58ebb")  # the same hues, lighter
 LIMIT_COLOR = "#c2332b"
 MISSING = (  # what is wrong, and the fix
     "the Python library pygal is not installed on the controller, so no curve can be drawn",
@@ -50,10 +51,11 @@ def lines(
 ) -> str:
     """An SVG element: one curve for each name over the loads, and a dashed line at the limit if it is not 0. Raises LibraryMissing.
 
-    ``before``: dotted curves of an earlier report, in the colours of those of now with the same name.
+    ``before``: dotted curves of an earlier report, in lighter colours of those of now with the same name.
     """
-    colors = dict(zip((name for name, _values in curves), COLORS, strict=False))
-    shown = (*colors.values(), *(colors[name] for name, _values in before), LIMIT_COLOR)
+    names = [name for name, _values in curves]
+    lighter = dict(zip(names, EARLIER, strict=False))
+    shown = (*COLORS[: len(names)], *(lighter[name] for name, _values in before), LIMIT_COLOR)
     chart = _chart(
         "Line",
         title,
@@ -65,7 +67,7 @@ def lines(
     for name, values in curves:
         chart.add(name, list(values), dots_size=4)
     for name, values in before:
-        chart.add(f"{name} before", list(values), dots_size=2, stroke_style={"width": 2, "dasharray": "2, 4"})
+        chart.add(f"{name} before", list(values), dots_size=3, stroke_style={"width": 2, "dasharray": "2, 4"})
     if limit:
         dashed = {"width": 2, "dasharray": "6, 4"}
         chart.add("limit", [limit] * len(loads), show_dots=False, stroke_style=dashed)
@@ -74,7 +76,9 @@ def lines(
 
 def bars(title: str, axis: str, names: t.Sequence[str], parts: t.Sequence[Curve]) -> str:
     """An SVG element: one horizontal bar for each name, made of the parts. Raises LibraryMissing."""
-    chart = _chart("HorizontalStackedBar", title, COLORS, names, x_title=axis, height=160 + 34 * len(names))
+    chart = _chart(
+        "HorizontalStackedBar", title, COLORS, names, x_title=axis, height=150 + 34 * len(names) + 20 * len(parts)
+    )
     for name, values in parts:
         chart.add(name, list(values))
     return _svg(chart)
@@ -99,10 +103,11 @@ def _chart(kind: str, title: str, colors: t.Sequence[str], labels: t.Sequence[st
         legend_font_size=14,
     )
     shape = {
-        "width": 640,
-        "height": 360,
+        "width": 460,  # drawn this wide on a phone, too, where its words have to stay readable
+        "height": 320,
         "include_x_axis": True,
         "legend_at_bottom": True,
+        "legend_at_bottom_columns": 1,  # two names of curves are wider than a phone
         "truncate_legend": -1,
         "max_scale": 8,
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
+from ...module_utils.tools.how_many import how_many
 from ...module_utils.verify.logs import services_of
 from ...module_utils.verify.plan import read_plan
 from ..description.findings import Finding
@@ -132,7 +133,10 @@ def about_services(engines: Gained, others: t.Mapping[str, Record]) -> t.Iterato
     for name, gained in engines.items():
         failed = (gained or {}).get("failed_transfers")
         if failed:
-            problem, fix = f"{failed:.0f} transfers of KV cache failed", "Run check for the links, then verify."
+            problem, fix = (
+                f"{how_many(round(failed), 'transfer')} of KV cache failed",
+                "Run check for the links, then verify.",
+            )
             yield _warning("BENCH-TRANSFERS", name, problem, fix, "Their prompts were computed again, or not answered.")
     for name, other in others.items():
         gained, (counters, fix, why) = other["gained"], BAD[other["kind"]]
@@ -142,7 +146,9 @@ def about_services(engines: Gained, others: t.Mapping[str, Record]) -> t.Iterato
                 "BENCH-COUNTERS", name, problem, "Run status, and measure again.", "What it did is not known."
             )
             continue
-        bad = [f"{gained[counter]:.0f} {TITLES[other['kind']][counter]}" for counter in counters if gained.get(counter)]
+        bad = [
+            f"{TITLES[other['kind']][counter]}: {gained[counter]:.0f}" for counter in counters if gained.get(counter)
+        ]
         if bad:
             yield _warning(f"BENCH-{other['kind'].upper()}", name, f"it counted {', '.join(bad)}", fix, why)
 

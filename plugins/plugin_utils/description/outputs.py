@@ -33,6 +33,15 @@ WRITTEN = {
     "verify": (*PLAN, *VERIFY),
 }
 
+UNPLANNED = (
+    "bench",
+    "drill",
+    "logs",
+    "remove",
+    "rollback",
+    "status",
+)  # they take the deployed plan, and write no page of one
+
 REPORT = "inference_advise_report"
 
 
@@ -61,10 +70,9 @@ def pages(playbook: str, variables: t.Mapping[str, t.Any], deployment: str) -> d
         if name.endswith(".html")
     ]
     mine = [name[: -len("_html")] for name in WRITTEN.get(playbook, ()) if name.endswith("_html")]
-    return {
-        "folder": folder,
-        "names": sorted({*there, *mine, "plan", *(["bench"] if playbook == "bench" else [])} - {"index"}),
-    }
+    mine += ["bench"] if playbook == "bench" else []
+    mine += ["plan"] if playbook not in UNPLANNED else []
+    return {"folder": folder, "names": sorted({*there, *mine} - {"index"})}
 
 
 def unwritten(playbook: str, variables: t.Mapping[str, t.Any]) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.how_many import how_many
 from ..description.findings import Finding
 
 Record = t.Mapping[str, t.Any]
@@ -163,7 +164,7 @@ def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding
         fix = "Run verify, and set inference_kv_hold_timeout above the longest time that a request waits for decode."
         yield _finding(run, "DRILL-WRONG", problem, fix, "Clients got a wrong answer, and no error.")
     if fault["empty"]:
-        problem = f"{fault['empty']} answers had status 200 and no text"
+        problem = f"{how_many(fault['empty'], 'answer')} with status 200 and no text"
         fix = "Use the router vllm_router, or a release whose proxy answers 502."
         yield _finding(run, "DRILL-EMPTY", problem, fix, "Clients got nothing, and no error.")
     if fault["failing"] > limits["failing"]:
@@ -185,7 +186,7 @@ def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding
         fix = "Set a longer after, or a lower rate if one instance alone cannot bear it."
         yield _finding(run, "DRILL-SLOW", problem, fix, "The service has less capacity than before.", severity)
     if fault["unsent"]:
-        problem = f"{fault['unsent']} requests were not sent, because all clients waited for answers"
+        problem = f"{how_many(fault['unsent'], 'request')} not sent, because all clients waited for answers"
         fix = "Set more clients or a lower rate."
         yield _finding(run, "DRILL-UNSENT", problem, fix, "Real clients would have sent them.", "warning")
 

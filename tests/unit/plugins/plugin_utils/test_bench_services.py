@@ -10,6 +10,7 @@ import copy
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.bench import report_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.advise.services import watched_services
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.curves import EARLIER
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.page import bench_page, stage_seconds
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.report import bench_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
@@ -78,16 +79,16 @@ def test_the_report_shows_what_router_and_store_counted(plan):
 @pytest.mark.parametrize(
     ("changes", "rule", "kind", "words"),
     [
-        ({"router": {**ROUTED, "retries": 2.0}}, "BENCH-ROUTER", "router", "6 retries"),
+        ({"router": {**ROUTED, "retries": 2.0}}, "BENCH-ROUTER", "router", "counted retries: 6"),
         (
             {"router": {"errors": 1.0, "request_errors": 3.0}},
             "BENCH-ROUTER",
             "router",
-            "3 errors of pairs, 9 failed requests",
+            "counted errors of pairs: 3, failed requests: 9",
         ),
-        ({"router": {**ROUTED, "decode_errors": 1.0}}, "BENCH-ROUTER", "router", "3 errors of decode"),
-        ({"router": {"exhausted": 1.0}}, "BENCH-ROUTER", "router", "3 requests that failed after all retries"),
-        ({"store": {**STORED, "refused": 1.0}}, "BENCH-STORE", "store", "3 refused blocks"),
+        ({"router": {**ROUTED, "decode_errors": 1.0}}, "BENCH-ROUTER", "router", "errors of decode: 3"),
+        ({"router": {"exhausted": 1.0}}, "BENCH-ROUTER", "router", "requests that failed after all retries: 3"),
+        ({"store": {**STORED, "refused": 1.0}}, "BENCH-STORE", "store", "refused blocks: 3"),
         ({"router": None}, "BENCH-COUNTERS", "router", "could not be read"),
         ({"store": None}, "BENCH-COUNTERS", "store", "could not be read"),
     ],
@@ -264,6 +265,7 @@ def test_the_page_has_the_earlier_curves_beside_those_of_now(plan):
     old = report(plan)
     page = bench_page(report(plan, old, ttft_p50=70.0))
     assert ">p50 before<" in page and "p50 before" not in bench_page(old)
+    assert EARLIER[0] in page and EARLIER[0] not in bench_page(old), "a reader tells them apart"
     other = {**old, "devices": old["devices"] * 2}
     assert "p50 before" not in bench_page(report(plan, other)), "rates of other numbers of NPUs"
 

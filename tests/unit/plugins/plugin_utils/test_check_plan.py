@@ -1424,3 +1424,12 @@ def test_a_cluster_tests_no_connections_of_hosts():
 def test_no_results_are_not_hosts_that_were_not_reached():
     with pytest.raises(ValueError, match="set host_check_results"):
         check_facts(plan(), {})
+
+
+def test_a_failed_tool_has_a_command_to_try():
+    results = {name: {"gather": facts()[name]} for name in HOSTS}
+    results["n3"]["gather"] = {**facts()["n3"], "npu": {"error": "npu-smi: not found"}}
+    found = [item for item in check_plan(plan(), check_facts(plan(), results)) if item["id"] == "HOST-ANSWER"]
+    assert [item["fix"] for item in found] == [
+        "Run the command manually as root on the host, such as npu-smi info, and fix the error that it reports."
+    ]

@@ -87,11 +87,12 @@ def test_a_report_that_is_no_text_is_refused_and_one_of_json_is_not(tmp_path, mo
 def test_pages_have_a_folder_for_each_deployment(tmp_path):
     variables = {"inference_pages": str(tmp_path)}
     assert pages("status", {}, "d") == {"folder": "", "names": []}
-    assert pages("status", variables, "d") == {"folder": str(tmp_path / "d"), "names": ["plan", "status"]}
+    assert pages("status", variables, "d") == {"folder": str(tmp_path / "d"), "names": ["status"]}
     (tmp_path / "d").mkdir()
     for name in ("index.html", "bench.html", "notes.txt"):
         (tmp_path / "d" / name).touch()
     assert pages("check", variables, "d")["names"] == ["bench", "check", "plan"]
+    assert pages("bench", variables, "d")["names"] == ["bench", "status"], "a page of a plan is linked when it is there"
 
 
 def test_a_folder_of_pages_that_is_missing_is_refused(tmp_path):
