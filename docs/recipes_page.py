@@ -16,6 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that holds ansible_collections, in an installed tree
 
+from ansible_collections.ascend.inference.plugins.module_utils.tools.how_many import how_many
 from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.apply import sizes
 from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue import RECIPES
 
@@ -58,7 +59,7 @@ def page() -> str:
         parts += [
             f"{name}\n{'-' * len(name)}\n",
             f"* Model: {recipe['model']}",
-            f"* Pools: {sizes(recipe)}, on {recipe['hosts']} {recipe['hardware'].upper()} host(s)",
+            f"* Pools: {sizes(recipe)}, on {how_many(recipe['hosts'], recipe['hardware'].upper() + ' host')}",
             f"* KV transfer: ``{transfer}``",
             f"* Release of the source: {recipe['release']}",
             f"* Source: ``{recipe['source']}``\n",
