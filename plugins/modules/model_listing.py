@@ -15,7 +15,7 @@ description:
   - Refuses a listing with names that lead out of the model's folder. Fetches the configuration, no weights.
 options:
   source:
-    description: C(modelscope:OWNER/NAME@REVISION), C(huggingface:OWNER/NAME@REVISION), or the address of a folder.
+    description: C(modelscope:OWNER/NAME@REVISION), C(huggingface:OWNER/NAME@REVISION), the address of a folder, or C(folder:PATH) on this host.
     type: str
     required: true
   endpoint:
@@ -74,18 +74,21 @@ bytes:
   returned: success
   type: int
 model:
-  description: What the small files say, as M(ascend.inference.host_info) returns it of a model.
+  description: >-
+    What the small files say, as M(ascend.inference.host_info) returns it of a model. C(missing) is compared with the names of the listing;
+    C(weight_bytes) are the bytes of all safetensors files.
   returned: success
   type: dict
 """
 
+import os
 import shutil
 import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.files import listing
-from ..module_utils.host.model_facts import TOKENIZERS, model_facts
+from ..module_utils.host.model_facts import TOKENIZERS, missing_files, model_facts
 from ..module_utils.model import hub
 from ..module_utils.tools.text import visible
 
@@ -96,21 +99,30 @@ ARGUMENTS = dict(
     authority=dict(type="str", default=""),
 )
 SMALL = 64 * 2**20  # bytes
+FACTS = (
+    *("config", "config_error", "quantized", "tokenizer", "chat_template", "tool_parsers", "missing", "size_mib"),
+    "weight_bytes",
+)
 
 
 def small_facts(client, files, home):
-    """Facts of the model's folder from its small files, with the names of the others."""
+    """Facts of the model's folder from its small files, with the names and sizes of the others."""
+    os.mkdir(home)
     for each in files:
-        if each["name"] in hub.SMALL and each["size"] <= SMALL:
+        if hub.is_small(each["name"]) and each["size"] <= SMALL:
             client.fetch(each, home)
     names = {each["name"] for each in files}
     found = model_facts(home)
-    found["tokenizer"] = any(name in TOKENIZERS or name.endswith(".tiktoken") for name in names)
-    found["chat_template"] = found["chat_template"] or "chat_template.jinja" in names
+    top = {name for name in names if "/" not in name}
+    found["quantized"] = any(name.startswith("quant_model_description") for name in top)
+    found["tokenizer"] = any(name in TOKENIZERS or name.endswith(".tiktoken") for name in top)
+    found["chat_template"] = found["chat_template"] or bool(top & {"tekken.json"})
+    found["missing"] = [visible(name) for name in missing_files(home, top)]
     found["size_mib"] = sum(each["size"] for each in files) // 2**20
-    return {
-        name: found[name] for name in ("config", "config_error", "quantized", "tokenizer", "chat_template", "size_mib")
-    }
+    found["weight_bytes"] = sum(
+        each["size"] for each in files if each["name"] in top and each["name"].endswith(".safetensors")
+    )
+    return {name: found[name] for name in FACTS}
 
 
 def main():

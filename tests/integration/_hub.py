@@ -13,6 +13,7 @@ import dataclasses
 import hashlib
 import http.server
 import json
+import ssl
 import threading
 import time
 import typing as t
@@ -41,6 +42,7 @@ class Hub:
     rate: int = 0
     commit: str = COMMIT
     hide_sha256: bool = False
+    certificate: str = ""  # a file with certificate and key: the hub and its CDN speak TLS
     extra: list[dict[str, t.Any]] = dataclasses.field(default_factory=list)
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     faults: dict[str, Fault] = dataclasses.field(default_factory=dict)
@@ -49,8 +51,9 @@ class Hub:
 
     def __enter__(self) -> Hub:
         self.server, self.cdn = (self._start(kind) for kind in (_Hub, _Cdn))
-        self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.far = f"http://localhost:{self.cdn.server_address[1]}"  # another name, because cookies are sent to all ports of one
+        scheme = "https" if self.certificate else "http"
+        self.address = f"{scheme}://127.0.0.1:{self.server.server_address[1]}"
+        self.far = f"{scheme}://localhost:{self.cdn.server_address[1]}"  # another name, because cookies are sent to all ports of one
         return self
 
     def __exit__(self, *unused: object) -> None:
@@ -61,6 +64,10 @@ class Hub:
     def _start(self, kind: type) -> http.server.ThreadingHTTPServer:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (kind,), {"hub": self}))
         server.daemon_threads = True
+        if self.certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         return server
 

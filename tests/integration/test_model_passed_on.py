@@ -8,7 +8,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pathlib
+import re
+import signal
 import subprocess
+import threading
+import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.files import listing
@@ -31,13 +36,16 @@ class Cluster:
             each.mkdir()
         self.hosts = {name: _hosts.host(opened, folder, name, self.own[name], self.place) for name in self.own}
 
-    def run(self, source, *options, **variables):
-        """Run the role on all hosts."""
-        tasks = [{"name": "Role", "ansible.builtin.include_role": {"name": "ascend.inference.model"}}]
+    def run(self, source, *options, also=None, **variables):
+        """Run the role on all hosts; with the variables ``also`` for a second model."""
+        role = {"ansible.builtin.include_role": {"name": "ascend.inference.model"}}
+        tasks = [{"name": "Role", **role}, *([{"name": "Role again", "vars": also, **role}] if also else [])]
+        given = {"model_path": f"{self.place}/models/m", "model_source": source, **variables}
+        if also:  # -e would hold for both models
+            tasks[0]["vars"] = {name: given.pop(name) for name in ("model_path", "model_source")}
         book = [{"hosts": "all", "gather_facts": False, "name": "Test", "tasks": tasks}]
         (self.folder / "book.yml").write_text(json.dumps(book))
         (self.folder / "inventory.json").write_text(json.dumps({"all": {"hosts": self.hosts}}))
-        given = {"model_path": f"{self.place}/models/m", "model_source": source, **variables}
         environment = {
             **os.environ,
             "ANSIBLE_NOCOLOR": "1",
@@ -117,3 +125,84 @@ def test_a_fetch_that_fails_leaves_no_model_and_is_gone_on_with(cluster):
         done = cluster.run(f"{hub.address}/web")
         assert done.code == 0 and all(cluster.files(name) == files for name in cluster.own), done.output
         assert hub.fetched(FIRST) == 1
+
+
+def brought(folder, files):
+    """A model that somebody copied there."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    for above in [folder, *folder.parents[:2]]:
+        above.chmod(0o755)
+
+
+def test_a_host_that_has_it_hands_it_to_the_others_and_keeps_its_own(cluster):
+    files = tiny_model()
+    brought(cluster.own["n3"] / "models/m", files)
+    done = cluster.run("hosts:n3")
+    assert done.code == 0, done.output
+    assert all(cluster.files(name) == files for name in cluster.own), done.output
+    assert not (cluster.own["n3"] / "models/m" / listing.RECORD).exists()  # what somebody brought is not ours to remove
+    assert all(listing.read(str(cluster.own[name] / "models/m"))["source"] == "hosts:n3" for name in ("n1", "n2"))
+    done = cluster.run("hosts:n3")
+    assert done.code == 0 and done.changed == 0, done.output
+
+
+def test_the_controller_hands_it_out(cluster):
+    files = tiny_model()
+    brought(cluster.folder / "brought/m", files)
+    more = {"model_origin": f"{cluster.folder}/brought/m", "model_origin_address": "127.0.0.1"}
+    done = cluster.run("hosts:localhost", **more)
+    assert done.code == 0 and all(cluster.files(name) == files for name in cluster.own), done.output
+    assert [each.name for each in (cluster.folder / "brought").iterdir()] == ["m"]
+    assert listing.names_in(str(cluster.folder / "brought/m")) == set(files)
+
+
+def test_a_host_that_dies_while_it_passes_files_on(cluster):
+    """The server of n1 is killed in the first round. n2 goes on in the next one, with what it has."""
+    files, killed = tiny_model(6_000_000), []
+    with Hub(files) as hub:
+        assert cluster.run(f"{hub.address}/web", "--limit", "n1").code == 0
+
+        def kill():
+            server, part = cluster.own["n1"] / "models/m.sharing/server.json", cluster.own["n2"] / "models/m.unpacking"
+            while not (
+                server.exists() and any(each.stat().st_size > 1_000_000 for each in part.glob("content/*.safetensors*"))
+            ):
+                time.sleep(0.05)
+            inside = re.search(
+                r"--target=(\d+)", pathlib.Path(cluster.hosts["n1"]["ansible_become_exe"]).read_text()
+            ).group(1)
+            pid = str(json.loads(server.read_text())["pid"])
+            argv = ["nsenter", f"--target={inside}", "--mount", "--pid", "kill", f"-{signal.SIGKILL:d}", pid]
+            killed.append(subprocess.run(argv, check=False).returncode)
+
+        thread = threading.Thread(target=kill, daemon=True)
+        thread.start()
+        done = cluster.run(f"{hub.address}/web", model_rate=3)
+        assert killed == [0], done.output
+        assert done.code == 0 and all(cluster.files(name) == files for name in cluster.own), done.output
+        assert hub.fetched(FIRST) == hub.fetched(SECOND) == 1
+
+
+def test_a_folder_that_the_server_may_not_read_is_named(cluster):
+    files = tiny_model()
+    brought(cluster.own["n3"] / "models/m", files)
+    (cluster.own["n3"] / "models/m").chmod(0o700)
+    done = cluster.run("hosts:n3")
+    assert done.code != 0 and "n3: the user nobody" in done.text and "chmod -R o+rX" in done.text, done.output
+
+
+def test_two_models_of_which_one_host_has_the_second(cluster):
+    """What is known of the first one must not be taken for the second."""
+    files = tiny_model()
+    with Hub(files) as hub, Hub({**files, "tokenizer.json": b'{"other": 1}'}) as other:
+        second = {"model_path": f"{cluster.place}/models/second", "model_source": f"{other.address}/web"}
+        done = cluster.run(second["model_source"], "--limit", "n1", model_path=second["model_path"])
+        assert done.code == 0, done.output
+        done = cluster.run(f"{hub.address}/web", also=second)
+        assert done.code == 0, done.output
+        for name in cluster.own:
+            assert cluster.files(name) == files
+            assert (cluster.own[name] / "models/second/tokenizer.json").read_bytes() == b'{"other": 1}'
+        assert hub.fetched(FIRST) == other.fetched(FIRST) == 1

@@ -11,6 +11,7 @@ import os
 
 from ..tools import foreign_file, foreign_json
 from ..tools.text import one_line
+from . import chat_template
 from .model_weights import damaged_files, weight_sizes
 
 SMALL = 64 * 2**20
@@ -31,6 +32,7 @@ KEYS = (
     "kv_lora_rank",
     "layer_types",
     "max_position_embeddings",
+    "model_max_length",
     "model_type",
     "n_routed_experts",
     "num_attention_heads",
@@ -41,6 +43,8 @@ KEYS = (
     "num_nextn_predict_layers",
     "qk_rope_head_dim",
     "quantization_config",
+    "rope_parameters",
+    "rope_scaling",
     "torch_dtype",
     "dtype",
 )
@@ -51,7 +55,7 @@ def model_facts(path, every_byte=False):
     """Facts of one model folder.
 
     ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing, damaged, tokenizer, chat_template,
-    weights}``.
+    tool_parsers, weights}``.
     ``config`` has the keys of config.json (and of its text_config) that matter to engines. ``fingerprint`` is equal for equal
     folders. ``missing`` names weights that the index lists and that are not there, links without target, and "weights" if there
     are none. ``damaged`` names weights whose size is not what their header announces. ``tokenizer`` is false where none of its
@@ -59,7 +63,7 @@ def model_facts(path, every_byte=False):
     """
     found = {"path": path, "exists": os.path.isdir(path), "config": {}, "config_error": "", "quantized": False}
     found.update(size_mib=0, files=0, fingerprint="", missing=[], damaged=[], tokenizer=False)
-    found.update(chat_template=False, weights={})
+    found.update(chat_template=False, tool_parsers=[], weights={})
     if not found["exists"]:
         return found
     found["config"], found["config_error"] = read_config(os.path.join(path, "config.json"))
@@ -74,35 +78,21 @@ def model_facts(path, every_byte=False):
     found["missing"] = missing_files(path)
     found["damaged"] = [one_line(text) for text in damaged_files(path)]
     found["tokenizer"] = any(name in TOKENIZERS or name.endswith(".tiktoken") for name in names)
-    found["chat_template"] = has_chat_template(path, names)
+    found["chat_template"] = chat_template.exists(path, names)
+    found["tool_parsers"] = chat_template.tool_parsers(path)
     found["weights"] = weight_sizes(path)
     return found
 
 
-def has_chat_template(path, names):
-    # type: (str, t.List[str]) -> bool
-    """Whether the folder has a chat template: a file of its own, one in tokenizer_config.json, or a tokenizer that includes it.
-
-    Places: transformers, utils/hub.py (CHAT_TEMPLATE_FILE and its folder) and tokenizer_config.json; Mistral's tekken.json.
-    """
-    if {"chat_template.jinja", "chat_template.json", "tekken.json"} & set(names):
-        return True
-    if os.path.isdir(os.path.join(path, "additional_chat_templates")):
-        return True
-    try:
-        return bool(foreign_json.load(os.path.join(path, "tokenizer_config.json")).get("chat_template"))
-    except (OSError, ValueError, AttributeError):
-        return False
-
-
-def missing_files(path):
-    # type: (str) -> t.List[str]
-    """Names of files that are listed but missing; ``weights`` if there are none at all."""
-    present = os.listdir(path)
+def missing_files(path, names=None):
+    # type: (str, t.Optional[t.Collection[str]]) -> t.List[str]
+    """Names of files that an index lists but that are missing; ``weights`` if there are none at all. ``names`` are there besides what is on the disk."""
+    present = set(os.listdir(path)).union(names or ())
     wanted = {name for name in present if os.path.islink(os.path.join(path, name)) and not name.startswith(".")}
     for name in present:
         if name.endswith(".index.json"):
             wanted.update(_shards(os.path.join(path, name)))
+    wanted -= set(names or ())
     missing = sorted(one_line(name) for name in wanted if not _exists(os.path.join(path, name)))
     if not missing and not any(name.endswith(WEIGHTS) for name in present):
         return ["weights (" + ", ".join("*" + ending for ending in WEIGHTS) + ")"]

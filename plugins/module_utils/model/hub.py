@@ -11,21 +11,18 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 
 from ..files import listing
 from .web import Refused, Web
 
-KINDS = ("modelscope", "huggingface", "https", "http")
+KINDS = ("modelscope", "huggingface", "https", "http", "folder")
 NAME = re.compile(r"[\w][\w.-]{0,127}/[\w][\w.-]{0,127}", re.ASCII)
 REVISION = re.compile(r"[\w][\w./-]{0,127}", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
 SMALL = (
-    "config.json",
-    "generation_config.json",
+    *("config.json", "generation_config.json", "tokenizer_config.json", "chat_template.jinja", "chat_template.json"),
     "quant_model_description.json",
-    "tokenizer_config.json",
-    "model.safetensors.index.json",
-    "quant_model_weight_w8a8.safetensors.index.json",
 )
 NO_ACCESS = (
     "set the token (model_token) of an account that may read this model, and accept its licence on the page of the hub"
@@ -36,9 +33,18 @@ FIXES = {
     404: "correct the name or the revision, or set the token (model_token) if the model is private",
     429: "the hub limits requests: wait, then run again; it goes on. A token, or a mirror (model_endpoint), has a higher limit",
 }
+# modelscope_hub, FileIntegrityError; huggingface_hub, "Consistency check failed: file should be of size"
+OTHER_CONTENT = re.compile(r"Integrity|hash mismatch|Consistency check failed", re.IGNORECASE)
+OTHER = "run again; if that does not help, the revision moved while it was fetched, or a server on the way has a damaged copy"
 OTHERWISE = (
     "check the network, the proxy and model_endpoint, then run again; it goes on with the first file that is not whole"
 )
+
+
+def is_small(name):
+    # type: (str) -> bool
+    """Whether a file is read before weights are fetched: it describes the model."""
+    return name in SMALL or (name.endswith(".index.json") and "/" not in name)
 
 
 class Source:
@@ -53,14 +59,16 @@ class Source:
             raise Refused(f"{text} is no source of a model. Fix: one of modelscope:, huggingface: and https://")
         if self.kind.startswith("http"):
             self.name, self.revision = text, ""
+        elif self.kind == "folder" and os.path.isabs(rest):
+            self.name, self.revision = rest, ""
         elif not NAME.fullmatch(self.name) or (at and not REVISION.fullmatch(self.revision)) or ".." in rest:
             raise Refused(f"{text} is no name on a hub. Fix: write {self.kind}:OWNER/NAME@REVISION")
 
     @property
     def pinned(self):
         # type: () -> bool
-        """Whether the revision names a commit, which always means the same files; branches and tags can move."""
-        return bool(COMMIT.fullmatch(self.revision))
+        """Whether the files cannot become others: a revision is a commit, not a branch or tag; a folder is read once."""
+        return self.kind == "folder" or bool(COMMIT.fullmatch(self.revision))
 
 
 def client(source, endpoint="", token="", home="", authority=""):
@@ -77,6 +85,8 @@ def client(source, endpoint="", token="", home="", authority=""):
         os.environ.pop(name, None)
     if authority:
         os.environ.update(SSL_CERT_FILE=authority, REQUESTS_CA_BUNDLE=authority)
+    if source.kind == "folder":
+        return OnHost(source.name)
     if source.kind == "huggingface":
         if endpoint:
             os.environ.update(HF_ENDPOINT=endpoint, HF_HUB_DISABLE_XET="1")  # mirrors have no Xet server
@@ -96,7 +106,8 @@ def asked(source, token, call):
         known = [getattr(each, name, None) for each in answers for name in ("status_code", "code")]
         code = next((each for each in known if each), None)
         text = " ".join(str(error).split()).replace(token or "\0", "***")[:1000]
-        raise Refused(f"{source.text}: {type(error).__name__}: {text}. Fix: {FIXES.get(code, OTHERWISE)}") from error
+        fix = OTHER if OTHER_CONTENT.search(f"{type(error).__name__} {text}") else FIXES.get(code, OTHERWISE)
+        raise Refused(f"{source.text}: {type(error).__name__}: {text}. Fix: {fix}") from error
 
 
 class HuggingFace:
@@ -182,3 +193,45 @@ class Folder(Web):
         """As ``Web.fetch``, with the fix in the error."""
         call = super().fetch
         asked(self.source, self.token, lambda: call(file, folder))
+
+
+class OnHost:
+    """A folder of this host that somebody else brought. Names with a leading dot are what clients of hubs keep, and no files of the model."""
+
+    def __init__(self, path):
+        self.path = path.rstrip("/")
+
+    def place(self, name):
+        """The file to hand out under a name: a repaired config.json has its original beside it."""
+        backup = os.path.join(self.path, listing.BACKUP)
+        return backup if name == "config.json" and os.path.isfile(backup) else os.path.join(self.path, name)
+
+    def files(self):
+        """What the record says if the sizes are right, else each file with its SHA-256, which reads all of them."""
+        record = listing.read(self.path)
+        if record and not listing.differences(self.path, record["files"]):
+            return "", [dict(each, git="") for each in record["files"]]
+        if not os.path.isdir(self.path):
+            raise Refused(
+                f"{self.path} is no folder on this host. Fix: set model_origin to the folder of the model there"
+            )
+        names = sorted(
+            name for name in listing.names_in(self.path) if not any(part[0] == "." for part in name.split("/"))
+        )
+        links = [name for name in names if os.path.islink(os.path.join(self.path, name))]
+        if links:
+            raise Refused(
+                f"{self.path} has links, which are not followed: {', '.join(links[:3])}. Fix: copy the model with cp -rL, or fetch it "
+                "with hf download --local-dir or modelscope download --local_dir"
+            )
+        return "", [self._listed(name) for name in names]
+
+    def _listed(self, name):
+        path = self.place(name)
+        return {"name": name, "size": os.path.getsize(path), "sha256": listing.sha256_of(path)[0], "git": ""}
+
+    def fetch(self, file, folder):
+        """A copy of one file."""
+        path = os.path.join(folder, file["name"])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copyfile(self.place(file["name"]), path)

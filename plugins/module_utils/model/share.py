@@ -46,6 +46,11 @@ def serve(path, address, port, token, seconds, user=USER):
     # type: (str, str, int, str, float, str) -> None
     """Serve the model's folder for ``seconds``. Raises ``Refused`` where ``user`` cannot read it, OSError where the port is taken."""
     stop(path)
+    if not readable(os.path.join(path, "config.json"), user):
+        raise Refused(
+            f"the user {user}, who hands out the model, cannot read {path}. Fix: let all users pass the folders above it (chmod o+x) and read "
+            "its files (chmod -R o+rX), or copy the model to the other hosts yourself"
+        )
     own_folder.begin(folder_of(path), 0o700)
     try:
         server = Server((address, port), path, token=token)
@@ -55,14 +60,23 @@ def serve(path, address, port, token, seconds, user=USER):
     process = f'{{"pid": {os.getpid()}, "started": "{started(os.getpid())}"}}'
     write_atomically(os.path.join(folder_of(path), PROCESS), process, 0o600)
     unprivileged(user)
-    if not os.access(os.path.join(path, "config.json"), os.R_OK):
-        raise Refused(
-            f"the user {user}, who hands out the model, cannot read {path}. Fix: let all users pass the folders above it (chmod o+x), "
-            "or copy the model to the other hosts yourself"
-        )
     threading.Timer(seconds, server.shutdown).start()
     server.serve_forever()
     server.server_close()
+
+
+def readable(file, user):
+    # type: (str, str) -> bool
+    """Whether ``user`` can read a file: asked in a process of its own, because one without rights cannot even load what it would say it with."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            unprivileged(user)
+            code = 0 if os.access(file, os.R_OK) else 1
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1] == 0
 
 
 def unprivileged(user):

@@ -52,10 +52,10 @@ KINDS: dict[str, Kind] = {
     # The rule MOUNT-FORM checks the parts, and CANN-PATH whether a path is absolute.
     "model_source": Kind(
         re.compile(
-            r"copy|archive|rsync|tiny|(modelscope|huggingface):\w[\w.-]*/\w[\w.-]*(@\w[\w./-]*)?|https?://[\w.-]+(:\d+)?(/[\w.+~@/-]*)?",
+            r"copy|archive|rsync|tiny|hosts:\w[\w.-]*|(modelscope|huggingface):\w[\w.-]*/\w[\w.-]*(@\w[\w./-]*)?|https?://[\w.-]+(:\d+)?(/[\w.+~@/-]*)?",
             re.ASCII,
         ),
-        "copy, archive, rsync, tiny, modelscope:OWNER/NAME@REVISION, huggingface:OWNER/NAME@REVISION, or the https:// address of a folder",
+        "copy, archive, rsync, tiny, hosts:NAME, modelscope:OWNER/NAME@REVISION, huggingface:OWNER/NAME@REVISION, or the https:// address of a folder",
     ),
     "mount": Kind(re.compile(r'[\w/][^;&|<>`$"]*'), "SOURCE:TARGET or SOURCE:TARGET:ro"),
     "name": Kind(re.compile(r"\w[\w.@-]*", re.ASCII), "a name of letters, digits and . _ @ -"),

@@ -144,7 +144,7 @@ class Model:
     name: str = documented("Model name that clients send and the API reports. Default: the last part of the path.", "")
     source: str = documented(
         "Where the role model gets the files from: modelscope:OWNER/NAME@REVISION or huggingface:OWNER/NAME@REVISION, the https:// address of a folder, "
-        "copy, archive, rsync, or tiny for a small random model. Empty: they already exist.",
+        "hosts:NAME for a host that has them, copy, archive, rsync, or tiny for a small random model. Empty: they already exist.",
         typed("model_source"),
     )
     moe: str = documented(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
+from ...module_utils.host.chat_template import FORMS
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
 from ..plan.rules.model_figures import MTP
@@ -17,6 +18,8 @@ from .model import _models
 from .observed import Observed, place
 
 RULES = Rules()
+TEMPLATES = frozenset(["--chat-template", "--tokenizer", "--tokenizer-mode"])
+LONGER = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"  # vLLM config/model.py, _get_and_verify_max_len
 
 
 @RULES.rule(
@@ -35,12 +38,45 @@ def figures(case: Observed) -> t.Iterator[Finding]:
         found = of_config(model["config"], f"{model['path']}/config.json")
         for service in case.services(host["name"]):
             if model["path"].rstrip("/") in [word.rstrip("/") for word in service["argv"]]:
-                for value, problem in contradictions(found, service["argv"]):
+                for value, problem in contradictions(found, service["argv"], service.get("env") or {}):
                     yield Finding.at(f"{place(host)} {service['name']}", value, problem)
 
 
-def contradictions(found: Figures, argv: t.Sequence[str]) -> t.Iterator[tuple[str, str]]:
+@RULES.rule(
+    "MODEL-PARSER",
+    "Set tool-call-parser in the pool's args to a parser of the template's form; or give the engine another template with chat-template.",
+    "vllm/tool_parsers: the text at which each parser begins",
+    "warning",
+)
+def tool_parser(case: Observed) -> t.Iterator[Finding]:
+    """The chat template lets the model write tool calls in another form than the engine's parser reads.
+
+    Clients get the calls as text of the answer, without an error.
+    """
+    for host, model in _models(case):
+        right = [str(name) for name in model.get("tool_parsers") or []]
+        for service in case.services(host["name"]) if right else []:
+            argv = service["argv"]
+            given = _given(argv, "--tool-call-parser")
+            known = any(given in parsers for _mark, parsers in FORMS)
+            if known and given not in right and not TEMPLATES & set(argv):
+                problem = f"{model['path']} has a chat template for {' or '.join(right)}, and the engine has --tool-call-parser {given}"
+                yield Finding.at(f"{place(host)} {service['name']}", given, problem)
+
+
+def contradictions(
+    found: Figures, argv: t.Sequence[str], env: t.Mapping[str, str] | None = None
+) -> t.Iterator[tuple[str, str]]:
     """Value and problem of each option of a command that the figures contradict; nothing where they are unknown."""
+    length, longer = _given(argv, "--max-model-len"), str((env or {}).get(LONGER, "0")) == "1"
+    if (
+        found.context
+        and length.isdecimal()
+        and int(length) > found.context
+        and not longer
+        and "--hf-overrides" not in argv
+    ):
+        yield length, f"{found.source} has positions for {found.context} tokens, and max-model-len is {length}"
     size = _given(argv, "--tensor-parallel-size")
     if found.heads and size.isdecimal() and int(size) and found.heads % int(size):
         yield size, f"{found.source} has {found.heads} attention heads, which {size} ranks cannot share"

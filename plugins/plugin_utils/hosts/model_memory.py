@@ -81,11 +81,7 @@ def _model(case: Observed, host: Record) -> Record:
 
 
 def _memory(case: Observed, host: Record, service: Record, model: Record) -> Memory | None:
-    sizes = [
-        int(npu.get("hbm_total_mib") or 0) * MIB
-        for other, device, name, npu in case.each_npu()
-        if other["name"] == host["name"] and name == service["name"]
-    ]
+    sizes = _hbm(case, host, service)
     if not sizes or not all(sizes):
         return None
     options = {name: values[0] if values else "" for name, values in split(service["argv"])}
@@ -194,6 +190,7 @@ def model_memory(case: Observed) -> t.Iterator[Finding]:
 
     The engine loads for minutes and then stops: no available memory for the cache blocks.
     """
+    yield from _at_least(case)
     for memory in memory_of_pools(case):
         where = f"{memory.host} {memory.service}"
         if memory.weights >= memory.budget:
@@ -210,3 +207,34 @@ def model_memory(case: Observed) -> t.Iterator[Finding]:
                 f"beside {gib(memory.weights)} of weights there is room for {memory.tokens} tokens at most, and max-model-len is "
                 f"{memory.length}",
             )
+
+
+def _at_least(case: Observed) -> t.Iterator[Finding]:
+    """Models of which only the size of all weights is known, as before they are fetched: even if each rank had an equal share of all of them."""
+    path = case.plan["model"]["path"].rstrip("/")
+    for host, facts in case.gathered("host"):
+        models = [each for each in facts.get("models") or [] if each["path"].rstrip("/") == path]
+        size = int(models[0].get("weight_bytes") or 0) if models else 0
+        for service in case.services(host["name"]) if size else []:
+            sizes = _hbm(case, host, service) if service["kind"] in ENGINE_KINDS else []
+            if not sizes or not all(sizes):
+                continue
+            options = {name: values[0] if values else "" for name, values in split(service["argv"])}
+            ranks = _division(options)
+            share = size // (ranks.tensor * ranks.pipeline * (ranks.data if ranks.spread_experts else 1))
+            budget = int(min(sizes) * _number(options.get("gpu-memory-utilization"), UTILIZATION))
+            if share >= budget:
+                problem = (
+                    f"the weights take {gib(size)}, at least {gib(share)} of each device; the engine may use {gib(budget)} of its "
+                    f"{gib(min(sizes))}"
+                )
+                yield Finding.at(f"{host['name']} {service['name']}", gib(size), problem)
+
+
+def _hbm(case: Observed, host: Record, service: Record) -> list[int]:
+    """Bytes of memory of each device of a service; 0 where a device's is unknown."""
+    return [
+        int(npu.get("hbm_total_mib") or 0) * MIB
+        for other, device, name, npu in case.each_npu()
+        if other["name"] == host["name"] and name == service["name"]
+    ]

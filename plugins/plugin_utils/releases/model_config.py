@@ -40,12 +40,30 @@ def of_config(config: t.Mapping[str, t.Any], source: str) -> Figures:
         heads,
         _number(config, "num_key_value_heads") or heads,
         0 if layers is None and kind in NO_MTP_TYPES else layers,
-        _number(config, "max_position_embeddings"),
+        _context(config),
         bool(_number(config, "kv_lora_rank")),
         bool(_number(config, "index_head_dim")),
         method[:40] if isinstance(method, str) else "",
         _number(config, "head_dim") or (hidden // heads if hidden else None),
     )
+
+
+def _context(config: t.Mapping[str, t.Any]) -> int | None:
+    """The longest context that any vLLM allows for the positions and their scaling; None where the file names it otherwise.
+
+    vLLM config/model.py, _get_and_verify_max_len: with YaRN the length is scaled already, or the original one times the factor.
+    """
+    length = _number(config, "max_position_embeddings")
+    rope = config.get("rope_scaling") or config.get("rope_parameters") or {}
+    if length is None or "model_max_length" in config or not isinstance(rope, t.Mapping):
+        return None
+    kind, factor = str(rope.get("rope_type") or rope.get("type") or ""), rope.get("factor", 1)
+    if any(isinstance(value, t.Mapping) for value in rope.values()) or not isinstance(factor, (int, float)):
+        return None  # one for each kind of layer
+    if kind in ("su", "longrope", "llama3"):
+        return length
+    original = _number(rope, "original_max_position_embeddings") or length
+    return int(max(length, min((original if "yarn" in kind else length) * factor, LARGEST)))
 
 
 def _number(config: t.Mapping[str, t.Any], key: str) -> int | None:

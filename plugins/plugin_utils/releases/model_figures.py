@@ -13,7 +13,8 @@ import typing as t
 class Figures(t.NamedTuple):
     """Figures of a model's config.json; None is unknown, 0 experts or MTP layers is a model without them.
 
-    ``latent``: its attention (MLA) keeps one latent head in the KV cache. ``sparse``: it attends to chosen tokens (SFA).
+    ``context``: tokens that it has positions for. ``latent``: its attention (MLA) keeps one latent head in the
+    KV cache. ``sparse``: it attends to chosen tokens (SFA).
     """
 
     source: str = ""

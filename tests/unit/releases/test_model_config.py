@@ -120,3 +120,24 @@ def test_a_host_contradicts_commands():
         ("8", "x has 28 attention heads, which 8 ranks cannot share")
     ]
     assert list(contradictions(UNKNOWN, argv)) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "context"),
+    [
+        ({}, 40960),
+        ({"rope_parameters": {"rope_theta": 1e6, "rope_type": "default"}}, 40960),
+        ({"rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}, 131072),
+        ({"rope_scaling": {"type": "yarn", "factor": 1.0, "original_max_position_embeddings": 4096}}, 40960),
+        ({"rope_scaling": {"rope_type": "dynamic", "factor": 2}}, 81920),
+        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, 40960),
+        ({"rope_scaling": {"factor": "x"}}, None),
+        ({"rope_scaling": {"factor": float("inf")}}, 10**8),
+        ({"rope_parameters": {"full_attention": {"rope_type": "default"}}}, None),
+        ({"rope_scaling": 7}, None),
+        ({"model_max_length": 99}, None),
+        ({"max_position_embeddings": None}, None),
+    ],
+)
+def test_the_context_is_what_positions_and_their_scaling_allow(more, context):
+    assert of_config({"num_attention_heads": 8, "max_position_embeddings": 40960, **more}, "x").context == context

@@ -150,6 +150,7 @@ def test_a_missing_model_is_an_answer():
         "damaged": [],
         "tokenizer": False,
         "chat_template": False,
+        "tool_parsers": [],
         "weights": {},
     }
 

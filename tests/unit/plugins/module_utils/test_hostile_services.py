@@ -17,7 +17,12 @@ import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.collector import textfile
-from ansible_collections.ascend.inference.plugins.module_utils.host import model_config, model_facts, model_weights
+from ansible_collections.ascend.inference.plugins.module_utils.host import (
+    chat_template,
+    model_config,
+    model_facts,
+    model_weights,
+)
 from ansible_collections.ascend.inference.plugins.module_utils.probe import watchdog
 from ansible_collections.ascend.inference.plugins.module_utils.router.base import MembersProblem
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import Instances
@@ -309,7 +314,7 @@ def test_a_hostile_file_of_a_model_is_a_problem_of_the_model(tmp_path, name, kin
         put(model / name, kind, tmp_path)
     for found in (
         within(10, model_facts.read_config, str(model / name)),
-        within(10, model_facts.has_chat_template, str(model), [name]),
+        within(10, chat_template.exists, str(model), [name]),
         within(10, model_facts.missing_files, str(model)),
         within(10, model_config.missing_weights, str(model)),
     ):
