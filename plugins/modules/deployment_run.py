@@ -19,7 +19,7 @@ description:
     a process that is gone. Any other lock is taken over only by O(break_lock).
   - The host keeps a journal of the deployment's changes. With O(previous) it returns the plan for a rollback, with O(verified) it notes that
     the deployed plan is verified.
-  - After an upgrade by halves that was interrupted, V(begin) fails unless O(accept_half) says that the run knows of halves.
+  - After a blue/green upgrade that was interrupted, V(begin) fails unless O(accept_half) says that the run knows of halves.
   - Reports no change, as a lock is no state of the deployment.
 attributes:
   check_mode:

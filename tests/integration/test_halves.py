@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbook upgrade in the mode set under load: another KV cache there and back, one that is bad, and a controller that is killed.
+"""The playbook upgrade in the mode blue_green under load: another KV cache there and back, one that is bad, and a controller that is killed.
 
 The playbook, the roles, supervisord, vllm-router and HAProxy are real; engines are simulated, and nothing is checked or installed. A simulated
 engine ends at once when it is stopped, so each request that it still has fails.
@@ -77,7 +77,7 @@ def test_another_kv_cache_without_a_lost_request(service):
     begin = service.starts()
     with load.Load(URL, "tiny", clients=2) as requests:
         output = service.play("upgrade", **NEW)
-    assert "Mode set: no pause." in output, output[-3000:]
+    assert "Mode blue_green: no pause." in output, output[-3000:]
     changed = service.starts()
     assert [name for name in begin if changed[name] == begin[name]] == ["balancer", "router", "router-1"]
     whole(service, new=True)
@@ -165,7 +165,7 @@ def test_no_other_playbook_stops_the_half_that_serves_after_a_run_was_killed(ser
         assert journal.unfinished_half(str(service.root / "deployments/inference")) == "first"
         assert service.starts() == killed
         output = service.play("rollback")
-        assert "Mode set: no pause. router and the engines behind it run with this plan" in output, output[-3000:]
+        assert "Mode blue_green: no pause. router and the engines behind it run with this plan" in output, output[-3000:]
         back = service.starts()
         assert [name for name in begin if back[name] != begin[name]] == ["decode-1", "prefill-1"], "the others served"
         whole(service, new=False)
@@ -182,7 +182,7 @@ def test_no_other_playbook_stops_the_half_that_serves_after_a_run_was_killed(ser
 def test_a_rollback_between_two_kv_caches_loses_no_request(service):
     """At rest, and again after it was killed: the next one goes back to the plan that was verified, beside the half that runs with it."""
     service.play("site")
-    service.play("upgrade", inference_upgrade_mode="all", **NEW)
+    service.play("upgrade", inference_upgrade_mode="recreate", **NEW)
     begin = service.starts()
     with load.Load(URL, "tiny", clients=2) as requests:
         service.play(
@@ -195,7 +195,7 @@ def test_a_rollback_between_two_kv_caches_loses_no_request(service):
         assert "router and the engines behind it run with this plan" in output, output[-3000:]
         whole(service, new=True)
         output = service.play("rollback", **OLD)
-        assert "Mode set: no pause. First " in output, output[-3000:]
+        assert "Mode blue_green: no pause. First " in output, output[-3000:]
         whole(service, new=False)
     changed = service.starts()
     assert [name for name in begin if changed[name] == begin[name]] == ["balancer", "router", "router-1"]

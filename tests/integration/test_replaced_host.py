@@ -174,7 +174,7 @@ def test_a_way_back_with_a_pause_stops_what_a_killed_replacement_brought(rack):
     assert "a change was interrupted, so engines may run that cannot exchange KV cache" in output, output[-3000:]
     assert set(rack.running("n3")) == {"decode-1", "prefill-1"} and "Nothing was changed" in output
     output = rack.play("rollback", inference_allow_pause=True)
-    assert "Mode all: every service stops" in output, output[-3000:]
+    assert "Mode recreate: every service stops" in output, output[-3000:]
     stopped_first(output)
     nothing_on_n3(rack)
 
@@ -204,7 +204,7 @@ def test_an_upgrade_that_stops_everything_stops_what_an_unverified_addition_brou
     rack.deploy(3, 3)
     assert set(rack.running("n3")) == {"decode-2", "prefill-2"}
     rack.serve("n1", "n2")
-    output = rack.play("upgrade", inference_upgrade_mode="all", **BLOCKS)
+    output = rack.play("upgrade", inference_upgrade_mode="recreate", **BLOCKS)
     stopped_first(output)
     nothing_on_n3(rack)
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""After an upgrade by halves that was interrupted, no playbook changes a service that does not know of halves.
+"""After a blue/green upgrade that was interrupted, no playbook changes a service that does not know of halves.
 
 The lock refuses it (deployment_run, accept_half), so each playbook that changes a service has to take the lock, and those that pass are listed
 here with the reason. tests/integration/test_halves.py runs some of them.

@@ -202,7 +202,7 @@ def argument_changes(nodes: Nodes) -> None:
 
 
 def release_changes(nodes: Nodes) -> None:
-    """Another release, half by half: requests move at the balancer that has the address, and the other one follows."""
+    """Another release, blue/green: requests move at the balancer that has the address, and the other one follows."""
     changes_under_load(nodes, "release", "upgrade", **ARGUMENTS, **changes.OF_NEWER["systemd"])
 
 

@@ -110,7 +110,7 @@ class Layout(t.NamedTuple):
         ]
 
     def releases(self, on_second: t.Collection[str], runtime: str) -> list[Change]:
-        """Another release, half by half: one whose engines do not work, one that is good, and back. Routers are of a release, too."""
+        """Another release, blue/green: one whose engines do not work, one that is good, and back. Routers are of a release, too."""
         newer, every = OF_NEWER[runtime], self.engines | {"router", "router-1"}
         return [
             Change("bad release", "upgrade", {*on_second, "router-1"}, self.planned(2, BAD, **newer), BACK),

@@ -38,7 +38,7 @@ MAPPINGS = {  # example
 CHOICES = {
     "bundle_show": ("list",),
     "index_strategy": ("first-index", "unsafe-first-match", "unsafe-best-match"),
-    "upgrade_mode": ("rolling", "set", "all"),
+    "upgrade_mode": ("rolling", "blue_green", "recreate"),
     "watchdog": ("report", "restart"),
 }
 TEXTS = {  # example

@@ -111,9 +111,9 @@ RUN_VARIABLES = {
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
     "status_html": "File for the status of the services, as one HTML page with a picture of the deployment.",
-    "upgrade_mode": "How the playbooks upgrade and rollback change the services: rolling, set or all. Default: the gentlest one that is "
+    "upgrade_mode": "How the playbooks upgrade and rollback change the services: rolling, blue_green or recreate. Default: the gentlest one that is "
     "possible. One that is not possible is refused.",
-    "upgrade_watch": "Seconds for which the playbook upgrade watches each share of requests that new routers get in the mode set. Default: 60.",
+    "upgrade_watch": "Seconds for which the playbook upgrade watches each share of requests that new routers get in the mode blue_green. Default: 60.",
     "verify_file": "File for the report of the verification, as JSON.",
     "watchdog": "What the playbook watchdog does with an engine that makes no progress: report or restart. Default: report.",
     "watchdog_per_hour": "Most restarts by the playbook watchdog within an hour. Default: 2.",

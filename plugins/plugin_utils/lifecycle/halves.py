@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The mode ``set`` of an upgrade: one half of the instances of each pool changes while the other half serves, then the other way round.
+"""The mode ``blue_green`` of an upgrade: one half of the instances of each pool changes while the other half serves, then the other way round.
 
 Engines before and after such a change cannot exchange KV cache. So each half has routers of its own, which know the engines of that half and no
 others, and the balancer moves requests from the routers of one half to those of the other. In between hosts have a *mixed plan*: services of
@@ -55,7 +55,7 @@ def halves(plan: Plan) -> dict[str, list[str]]:
 
 
 def half_obstacles(plan: Plan, running: Plan, rekeyed: t.Collection[str] = ()) -> list[str]:
-    """Why ``running`` cannot become ``plan`` half by half; empty if it can. Both are whole plans.
+    """Why ``running`` cannot become ``plan`` blue/green; empty if it can. Both are whole plans.
 
     ``rekeyed``: names of services that run with other secrets than planned: a client would need the keys of both halves.
     """
@@ -276,7 +276,7 @@ def cost_of_rounds(plan: Plan, planned: t.Sequence[Round]) -> str:
         return cost_of_halves(plan, found["half"])
     routers = ", ".join(found["serving"]["routers"])
     return (
-        f"Mode set: no pause. {routers} and the engines behind it run with this plan and get all requests, while "
+        f"Mode blue_green: no pause. {routers} and the engines behind it run with this plan and get all requests, while "
         f"{', '.join(found['services'])} change to it, are proven and join. Fewer instances serve meanwhile."
     )
 
@@ -293,7 +293,7 @@ def cost_of_halves(plan: Plan, begin: str = FIRST) -> str:
         )
         counts += [f"{serving} of {every} {kind}"] if every else []
     return (
-        f"Mode set: no pause. First {', '.join(split[begin])} change, are proven with a router of their own, and get 5, 50 and 100 percent of "
+        f"Mode blue_green: no pause. First {', '.join(split[begin])} change, are proven with a router of their own, and get 5, 50 and 100 percent of "
         f"the requests while failures and the time to the first token are compared; then {', '.join(split[OTHER_HALF[begin]])} change. Fewer instances serve "
         f"meanwhile, at least {', '.join(counts)}; prefix caches are empty afterwards."
     )

@@ -49,7 +49,7 @@ REKEYED = (
 )
 EARLY = "Nothing was changed. "
 UNWRITTEN = "Nothing was restarted, and no file of a service was written. "
-HALVED = "an upgrade half by half was interrupted"
+HALVED = "a blue/green upgrade was interrupted"
 SINGLE = "all requests go through it, and there is one of it"
 READDRESSED = "the address that clients use changes from {before} to {after}"
 TOGETHER = "all requests go through one of them, and they change together"
@@ -93,7 +93,7 @@ def restart_at_once(
 
 
 def restart_unfinished(result: Result, change: Change, names: t.Sequence[str]) -> None:
-    """The same after an upgrade half by half was interrupted: what runs is not what was recorded."""
+    """The same after a blue/green upgrade was interrupted: what runs is not what was recorded."""
     result["pauses"][HALVED] = list(names)
     if change.allow_pause:
         result["notes"].append(f"Pause: {', '.join(names)} restart at once, because {HALVED}.")
@@ -161,5 +161,5 @@ def _otherwise(reason: str, change: Change) -> str:
     """What else than a pause helps against a reason, as the end of a sentence."""
     plan, deployed = change.plan, change.deployed
     if reason == OTHER and plan.get("balancer") and deployed.get("plan_version") == plan["plan_version"]:
-        return ", or run upgrade, which changes half by half without one where two instances of each pool allow it"
+        return ", or run upgrade, which changes blue/green without one where two instances of each pool allow it"
     return ", or add an instance first" if reason == ALONE else ""

@@ -44,7 +44,7 @@ REKEYED = (
     "or run it with -e inference_allow_pause=true when a pause is acceptable."
 )
 UNSEEN = (
-    "A rollback half by half, without a pause, is possible, but {why}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
+    "A blue/green rollback, without a pause, is possible, but {why}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
     "services run as they did, run rollback again. When a pause is acceptable, run it with -e inference_allow_pause=true, which stops every service."
 )
 UNKNOWN_RUN = (
@@ -116,7 +116,7 @@ def unreached(locked: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
 
 
 def halved(halves: t.Iterable[str], previous: t.Mapping[str, Plan]) -> bool:
-    """Whether engines of an upgrade by halves may run: a host names the half, or its journal is damaged and the plan could change half by half.
+    """Whether engines of a blue/green upgrade may run: a host names the half, or its journal is damaged and the plan could change blue/green.
 
     ``halves``: the half of each host's journal; ``previous`` as for `refusals`.
     """
@@ -138,16 +138,16 @@ def mode(
     """How to go back: ``{mode, text, refusals, rounds}`` with the modes of an upgrade.
 
     ``previous`` as for `refusals`; ``running``: the plan that the hosts recorded last; ``phases``: the phase of each host's journal. After a
-    change half by half (``half``) one half serves: if it is known which, the other one goes back in ``rounds``; if not, nothing stops without
+    blue/green change (``half``) one half serves: if it is known which, the other one goes back in ``rounds``; if not, nothing stops without
     ``allow_pause``. After another interrupted change the engines return one after the other if all have the revision of the verified plan
     (``revisions``, see `one_revision`); if nobody knows, what serves stops only with ``allow_pause``. ``seen``: what all hosts saw, compared with
     the recorded plan (old) and the verified one (new), see `halves.seen`.
-    ``asked``: a value of MODES, "" for the gentlest one that is possible; no other one is taken instead. With ``all`` a pause was asked for.
+    ``asked``: a value of MODES, "" for the gentlest one that is possible; no other one is taken instead. With ``recreate`` a pause was asked for.
     """
     if asked and asked not in MODES:
         return _refused(unknown_mode(asked))
     plan = next((plan for plan in previous.values() if plan), {})
-    phases, stop = list(phases), asked == "all"
+    phases, stop = list(phases), asked == "recreate"
     keys = keys_of(seen[NEW].values()) if seen else NO_KEYS
     rekeyed = sorted(Change({"": keys}, plan, running).keys_change, key=natural) if plan else []
     if rekeyed and not (allow_pause or stop) and _may_serve(plan, seen):
@@ -168,13 +168,13 @@ def mode(
     reasons = unknown or obstacles(plan, running, runs, keys)
     if asked == "rolling" and reasons:
         return _refused(not_rolling(reasons))
-    by_halves = (reasons or asked == "set") and rests and not (unknown or stop)
+    by_halves = (reasons or asked == "blue_green") and rests and not (unknown or stop)
     halves, planned = _by_halves(plan, running, seen, previous) if by_halves else ([], [])
     if halves == [UNKNOWN_HALF] and not allow_pause:
         return _refused(UNSEEN.format(why=UNKNOWN_HALF))
-    if asked == "set" and not planned:
+    if asked == "blue_green" and not planned:
         return _refused(not_by_halves(halves or reasons))
-    chosen = asked or ("set" if planned else "all" if reasons else "rolling")
+    chosen = asked or ("blue_green" if planned else "recreate" if reasons else "rolling")
     text = cost_of_rounds(plan, planned) if planned else cost(chosen, plan, running, reasons, halves, runs, keys)
     return {"mode": chosen, "text": text, "refusals": [], "rounds": planned}
 
@@ -191,11 +191,11 @@ def _may_serve(plan: Plan, seen: t.Mapping[str, t.Any] | None) -> bool:
 def _beside_a_half(
     plan: Plan, running: Plan, previous: t.Mapping[str, Plan], seen: t.Mapping[str, t.Any] | None, allow_pause: bool
 ) -> dict[str, t.Any] | None:
-    """How to go back after a change half by half was interrupted; None if everything stops."""
+    """How to go back after a blue/green change was interrupted; None if everything stops."""
     why = UNRELATED if not all(previous.values()) else "; ".join(half_obstacles(plan, plan))
     planned = None if why or not seen else _from_half(plan, running, seen)
     if planned:
-        return {"mode": "set", "text": cost_of_rounds(plan, planned), "refusals": [], "rounds": planned}
+        return {"mode": "blue_green", "text": cost_of_rounds(plan, planned), "refusals": [], "rounds": planned}
     if allow_pause:
         return None
     began = running.get("digest") in (None, plan.get("digest"))  # with the verified plan
@@ -203,7 +203,7 @@ def _beside_a_half(
 
 
 def _from_half(plan: Plan, running: Plan, seen: t.Mapping[str, t.Any]) -> list[t.Any] | None:
-    """The rounds after a change by halves was interrupted; None if no half is known to serve.
+    """The rounds after a blue/green change was interrupted; None if no half is known to serve.
 
     An upgrade began with the verified plan, so a half that runs with it served before. A rollback may begin with a recorded plan that was never
     verified: then a half with the verified plan was started by it, and has to be proven. Without a readable record, one that gets requests serves.
@@ -220,7 +220,7 @@ def _from_half(plan: Plan, running: Plan, seen: t.Mapping[str, t.Any]) -> list[t
 def _by_halves(
     plan: Plan, running: Plan, seen: t.Mapping[str, t.Any] | None, previous: t.Mapping[str, Plan]
 ) -> tuple[list[str], list[t.Any]]:
-    """Why ``running`` cannot become ``plan`` half by half, and the rounds if it can."""
+    """Why ``running`` cannot become ``plan`` blue/green, and the rounds if it can."""
     if running and running.get("plan_version") != plan.get("plan_version"):
         return [OTHER_VERSION], []
     rekeyed = keys_of(seen[NEW].values())["rekeyed"] if seen else ()

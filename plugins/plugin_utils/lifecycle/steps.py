@@ -54,7 +54,7 @@ def steps(
     with state present; without ``other`` all deployed services run);
     ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one;
     ``early``: before the lock; ``starts_first``: whether services that are down start before the steps, so that routers among them
-    serve then; ``unfinished``: whether an upgrade half by half was interrupted: what runs is not what was recorded, so nothing restarts behind a
+    serve then; ``unfinished``: whether a blue/green upgrade was interrupted: what runs is not what was recorded, so nothing restarts behind a
     router; ``out``: names of engines that the routers do not have, which restart before others leave; ``check``: whether nothing is written (check
     mode). Returns
 

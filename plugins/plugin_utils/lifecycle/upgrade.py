@@ -21,23 +21,23 @@ from .planned_steps import NO_KEYS, Keys, change, keys_of
 from .steps import ENTRIES
 
 Plan = t.Mapping[str, t.Any]
-MODES = ("rolling", "set", "all")
+MODES = ("rolling", "blue_green", "recreate")
 UNKNOWN_HALF = (
     "it is not known which half of the instances serves, because services run that neither plan has, or some do not run"
 )
 UNKNOWN_ALL = (
-    "Mode rolling is not possible: {why}. Mode set is, but {unknown}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
-    "services run as they did, run again. When a pause is acceptable, run again with -e inference_upgrade_mode=all, which stops every service."
+    "Mode rolling is not possible: {why}. Mode blue_green is, but {unknown}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
+    "services run as they did, run again. When a pause is acceptable, run again with -e inference_upgrade_mode=recreate, which stops every service."
 )
 UNVERIFIED = (
     "The plan that is deployed was never verified, and its engines cannot exchange KV cache with those of the last verified plan, which an upgrade that "
     "fails starts again: every service would stop, without anybody having asked for it. Nothing was changed, and whatever serves goes on. Fix: run "
     "verify with the settings that are deployed, which makes them the plan to go back to, then run upgrade again if settings differ. If they do not "
-    "work, run rollback. When a pause is acceptable, run again with -e inference_upgrade_mode=all, which stops every service."
+    "work, run rollback. When a pause is acceptable, run again with -e inference_upgrade_mode=recreate, which stops every service."
 )
 NOTHING = "Nothing changes: the services have the settings of this plan. Those that do not run start, and the deployment is verified."
 BALANCER_DOWN = (
-    "{names}: does not run, and a change half by half moves the requests at each balancer. Nothing was changed. Fix: start it, by the playbook restart "
+    "{names}: does not run, and a blue/green change moves the requests at each balancer. Nothing was changed. Fix: start it, by the playbook restart "
     "with inference_services: [{names}], or see its log; then run upgrade again."
 )
 EMPTIED = "{name} restarts at once: engines mount their memory again by themselves; what the store has is lost, and prompts are computed again."
@@ -149,8 +149,8 @@ def mode(
 ) -> dict[str, t.Any]:
     """How to upgrade: ``{mode, text, refusals, rounds}``. ``deployed`` as for `refusals`; ``asked``: a value of MODES, "" for the gentlest possible.
 
-    ``rolling``: one instance of each pool at a time, behind the router. ``set``: one half of the instances after the other, in ``rounds``.
-    ``all``: every service stops, then the new ones start; chosen where the gentler ones are impossible, but not because nobody knows what serves.
+    ``rolling``: one instance of each pool at a time, behind the router. ``blue_green``: one half of the instances after the other, in ``rounds``.
+    ``recreate``: every service stops, then the new ones start; chosen where the gentler ones are impossible, but not because nobody knows what serves.
     ``text`` says which and what it costs. ``interrupted``: digests of plans of which a
     change has not ended. If this one is another, engines of three plans could meet: that is safe if they have one revision (``revisions``, see
     `one_revision`). ``seen``: {old, new, asked}, as for `runs_as` and `rounds`. ``unverified``: the plan that runs, if another one was verified
@@ -160,22 +160,22 @@ def mode(
         return {"mode": "", "text": "", "refusals": [unknown_mode(asked)], "rounds": []}
     previous = _common(deployed) or {}
     running = unverified or previous
-    if unverified and asked != "all" and not _may_return(unverified, previous):
+    if unverified and asked != "recreate" and not _may_return(unverified, previous):
         return {"mode": "", "text": "", "refusals": [UNVERIFIED], "rounds": []}
     other = bool(set(interrupted) - {"", plan.get("digest")})
     runs = seen["new"] if other and seen and one_revision(plan, revisions, seen["new"]) else None
     keys = keys_of(seen["new"].values()) if seen else NO_KEYS
     reasons = [INTERRUPTED] if other and runs is None else obstacles(plan, running, runs, keys)
-    halves, planned = _by_halves(plan, previous, seen) if reasons or asked == "set" else ([], [])
+    halves, planned = _by_halves(plan, previous, seen) if reasons or asked == "blue_green" else ([], [])
     if asked == "rolling" and reasons:
         return {"mode": "", "text": "", "refusals": [not_rolling(reasons)], "rounds": []}
-    if asked == "set" and halves:
+    if asked == "blue_green" and halves:
         return {"mode": "", "text": "", "refusals": [not_by_halves(halves)], "rounds": []}
     if not asked and reasons and halves == [UNKNOWN_HALF]:
         refusal = UNKNOWN_ALL.format(why="; ".join(reasons), unknown=UNKNOWN_HALF)
         return {"mode": "", "text": "", "refusals": [refusal], "rounds": []}
-    chosen = asked or ("rolling" if not reasons else "all" if halves else "set")
-    goes_by_halves = chosen == "set"
+    chosen = asked or ("rolling" if not reasons else "recreate" if halves else "blue_green")
+    goes_by_halves = chosen == "blue_green"
     silent = _balancers_down(plan, seen) if goes_by_halves else []
     if silent:
         return {"mode": "", "text": "", "refusals": [BALANCER_DOWN.format(names=", ".join(silent))], "rounds": []}
@@ -202,7 +202,7 @@ def _may_return(unverified: Plan, previous: Plan) -> bool:
 
 
 def _by_halves(plan: Plan, previous: Plan, seen: t.Mapping[str, t.Any] | None) -> tuple[list[str], list[t.Any]]:
-    """Why the plan cannot be changed half by half, and the rounds if it can."""
+    """Why the plan cannot be changed blue/green, and the rounds if it can."""
     if previous and previous.get("plan_version") != plan["plan_version"]:
         return [OTHER_VERSION], []
     found = half_obstacles(plan, previous, keys_of(seen["new"].values())["rekeyed"] if seen else ())
@@ -230,10 +230,10 @@ def not_rolling(reasons: t.Sequence[str]) -> str:
 
 
 def not_by_halves(reasons: t.Sequence[str]) -> str:
-    """The refusal of mode set, which was asked for and is not possible."""
+    """The refusal of mode blue_green, which was asked for and is not possible."""
     return (
-        f"inference_upgrade_mode is set, which is not possible: {'; '.join(reasons)}. Nothing was changed. Fix: two instances of each pool and "
-        f"{FRONT}, deployed before the upgrade; or inference_upgrade_mode all when a pause is acceptable."
+        f"inference_upgrade_mode is blue_green, which is not possible: {'; '.join(reasons)}. Nothing was changed. Fix: two instances of each pool and "
+        f"{FRONT}, deployed before the upgrade; or inference_upgrade_mode recreate when a pause is acceptable."
     )
 
 
@@ -291,14 +291,14 @@ def cost(
 ) -> str:
     """What a change costs the clients, as one sentence for each fact.
 
-    ``reasons``: against ``rolling``; ``halves``: against ``set``; ``runs``, ``keys`` as for `change`.
+    ``reasons``: against ``rolling``; ``halves``: against ``blue_green``; ``runs``, ``keys`` as for `change`.
     """
-    if chosen == "set":
+    if chosen == "blue_green":
         return cost_of_halves(plan)
-    if chosen == "all":
+    if chosen == "recreate":
         why = f" Why: {'; '.join(reasons)}." if reasons else ""
-        why += f" Mode set, without a pause, is not possible: {'; '.join(halves)}." if halves else ""
-        return f"Mode all: every service stops, then the new ones start. Clients get errors until they have loaded the model.{why}"
+        why += f" Mode blue_green, without a pause, is not possible: {'; '.join(halves)}." if halves else ""
+        return f"Mode recreate: every service stops, then the new ones start. Clients get errors until they have loaded the model.{why}"
     found = change(plan, running, runs, keys)
     routers = [name for step in found["roll"] for name in step["routers"]]
     count = len(found["roll"]) - len(routers)
@@ -338,7 +338,7 @@ def planned_mode(plan: Plan, running: Plan, keys: Keys = NO_KEYS) -> list[str]:
             "site changes them."
         ]
     halves = half_obstacles(plan, running, keys["rekeyed"])
-    text = cost("all" if halves else "set", plan, running, reasons, halves)
+    text = cost("recreate" if halves else "blue_green", plan, running, reasons, halves)
     shared = [] if plan["runtime_facts"]["contained"] else _shared_cann(plan, running)
     lines = [f"The playbook upgrade would refuse, unless cann_method is none: {refusal}" for refusal in shared]
     return [*lines, f"The playbook upgrade would {'then ' if shared else ''}choose {text[0].lower()}{text[1:]}"]

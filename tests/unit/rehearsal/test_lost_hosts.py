@@ -29,7 +29,7 @@ def rollback(stays, new):
     return {
         "playbook": "rollback",
         "inventory": "halves",
-        "variables": {"inference_pools": {}, "inference_upgrade_mode": "all", "inference_allow_pause": True},
+        "variables": {"inference_pools": {}, "inference_upgrade_mode": "recreate", "inference_allow_pause": True},
         "answers": [
             *CASES["upgrade/rollback"]["answers"],
             {"task": "ascend.inference.deployment_run", "give": {**DONE, "previous": verified_plan(stays)}},

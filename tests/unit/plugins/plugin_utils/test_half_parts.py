@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parts of an upgrade by halves by themselves: a router with fewer engines, its section of a plan, rounds, and what stops a change."""
+"""Parts of a blue/green upgrade by themselves: a router with fewer engines, its section of a plan, rounds, and what stops a change."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def seen(outdated):
 
 
 def test_an_upgrade_goes_by_halves_if_it_is_asked_to_though_it_need_not():
-    found = mode({"n1": PLAN}, ALIKE, "set", seen=seen(True))
-    assert (found["mode"], len(found["rounds"]), found["refusals"]) == ("set", 2, [])
+    found = mode({"n1": PLAN}, ALIKE, "blue_green", seen=seen(True))
+    assert (found["mode"], len(found["rounds"]), found["refusals"]) == ("blue_green", 2, [])
     assert mode({"n1": PLAN}, ALIKE, "", seen=seen(True))["mode"] == "rolling"
     assert mode({"n1": PLAN}, ALIKE, "rolling", seen=seen(True))["rounds"] == []
 

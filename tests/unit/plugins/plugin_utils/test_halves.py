@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An upgrade by halves: no engine of one revision is ever behind a router of the other, and no half gets requests before its proof."""
+"""A blue/green upgrade: no engine of one revision is ever behind a router of the other, and no half gets requests before its proof."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ def interrupted(down=(), outdated=(), **more):
 def test_a_rollback_leaves_the_half_alone_that_runs_with_the_verified_plan(found, half):
     result = rollback_mode(found, ["n1"], json.dumps(cpu()))
     (planned,) = result["rounds"]
-    assert (result["mode"], result["refusals"], planned["half"], planned["last"]) == ("set", [], half, True)
+    assert (result["mode"], result["refusals"], planned["half"], planned["last"]) == ("blue_green", [], half, True)
     assert not set(planned["starts"]) & set(halves.halves(cpu())[halves.OTHER_HALF[half]])
     assert planned["revisions"] == {FIRST: OLD, SECOND: OLD} and "no pause" in result["text"]
 
@@ -343,7 +343,7 @@ def test_a_rollback_that_would_stop_the_serving_half_is_refused(found, why):
     (text,) = result["refusals"]
     assert why in text and "Nothing was changed" in text and "Fix: run upgrade" in text and result["rounds"] == []
     allowed = rollback_mode(found, list(found), json.dumps(cpu()), True)
-    assert (allowed["mode"], allowed["refusals"], allowed["rounds"]) == ("all", [], [])
+    assert (allowed["mode"], allowed["refusals"], allowed["rounds"]) == ("recreate", [], [])
 
 
 def returning(first, asked):
@@ -366,7 +366,7 @@ def returning(first, asked):
 @pytest.mark.parametrize("first", [True, False])
 def test_a_rollback_that_was_killed_gives_no_requests_to_a_half_that_it_has_not_proven(first):
     result = rollback_mode(returning(first, ["router"]), ["n1"], json.dumps(PLANS[1]))
-    assert (result["mode"], result["refusals"]) == ("set", []) and "Mode set: no pause." in result["text"]
+    assert (result["mode"], result["refusals"]) == ("blue_green", []) and "Mode blue_green: no pause." in result["text"]
     begin, end = result["rounds"]
     assert (begin["half"], begin["serving"]["routers"], begin["target"]) == (FIRST, ["router"], NEW)
     assert begin["verify"] and (end["half"], end["last"]) == (SECOND, True)
@@ -382,7 +382,7 @@ def test_a_rollback_that_was_killed_stops_nothing_if_the_recorded_plan_is_damage
     assert "Nothing was changed" in text and "inference_allow_pause" in text
 
 
-@pytest.mark.parametrize(("healthy", "mode"), [(("prefill-0", "decode-0", "router"), "set"), (("router",), "")])
+@pytest.mark.parametrize(("healthy", "mode"), [(("prefill-0", "decode-0", "router"), "blue_green"), (("router",), "")])
 def test_a_verified_half_that_the_balancer_passes_over_has_to_answer(healthy, mode):
     """An upgrade was killed while the second half was drained, or on the way back, while it started again."""
     found = interrupted(outdated=["decode-1", "prefill-1"])
@@ -405,7 +405,7 @@ def test_a_rollback_that_was_killed_anywhere_is_finished_by_the_next_ones(killed
         }
         seen = {key: {"n1": {"down": [], "outdated": names}} for key, names in differs.items()}
         found = rollback.mode({"n1": plan}, running, ["changing"], {**seen, "asked": sorted(asked)}, half=True)
-        assert found["mode"] == "set", (killed, again)
+        assert found["mode"] == "blue_green", (killed, again)
         assert set(found["rounds"][0]["serving"]["routers"]) & asked, "it serves already"
         expected = halves.rounds(running, plan, runs, asked, NEW)
         assert found["rounds"] == expected
@@ -416,15 +416,15 @@ def test_a_rollback_that_was_killed_anywhere_is_finished_by_the_next_ones(killed
 def test_a_rollback_that_was_asked_to_stop_everything_does_so_after_an_interruption():
     """A half that fails its proof each time would keep the rollback from ever ending."""
     for found in (returning(True, ["router"]), interrupted(outdated=["decode-1", "prefill-1"])):
-        result = rollback_mode(found, ["n1"], json.dumps(PLANS[1]), False, "all")
-        assert (result["mode"], result["refusals"], result["rounds"]) == ("all", [], [])
+        result = rollback_mode(found, ["n1"], json.dumps(PLANS[1]), False, "recreate")
+        assert (result["mode"], result["refusals"], result["rounds"]) == ("recreate", [], [])
         assert "a change was interrupted" in result["text"]
 
 
 def test_an_upgrade_back_trusts_a_half_that_was_drained_if_it_answers():
     """With the settings before, after a run was killed that had drained the second half: the first one has a plan that this run does not know."""
     old, every = cpu(), ["decode-1", "prefill-1"]
-    for names, chosen in ((["prefill-0", "decode-0", "router"], "set"), (["prefill-0", "router"], "")):
+    for names, chosen in ((["prefill-0", "decode-0", "router"], "blue_green"), (["prefill-0", "router"], "")):
         runs = {"n1": {"down": [], "outdated": every, "healthy": names}}
         found = mode({"n1": old}, old, "", ["another"], {"old": runs, "new": runs, "asked": ["router-1"]})
         assert found["mode"] == chosen, names
@@ -432,7 +432,7 @@ def test_an_upgrade_back_trusts_a_half_that_was_drained_if_it_answers():
 
 def test_an_answer_is_no_proof_without_a_recorded_plan():
     """A rollback to the verified plan may have started the half just now, and nothing has judged its answers."""
-    for recorded, chosen in ((json.dumps(cpu()), "set"), ("{", "")):
+    for recorded, chosen in ((json.dumps(cpu()), "blue_green"), ("{", "")):
         found = interrupted(outdated=["decode-1", "prefill-1"])
         found["n1"]["__inference_runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
         found["n1"]["__inference_runs"]["new"]["healthy"] = ["prefill-0", "decode-0", "router"]
@@ -440,7 +440,7 @@ def test_an_answer_is_no_proof_without_a_recorded_plan():
 
 
 def test_a_half_that_gets_the_requests_is_trusted_without_a_recorded_plan():
-    for asked, chosen in ((["router"], "set"), ([], "")):
+    for asked, chosen in ((["router"], "blue_green"), ([], "")):
         found = interrupted(outdated=["decode-1", "prefill-1"])
         found["n1"]["__inference_runs"]["servers"] = {name: {"state": "ready", "weight": 100} for name in asked}
         assert rollback_mode(found, ["n1"], "{")["mode"] == chosen
@@ -448,7 +448,7 @@ def test_a_half_that_gets_the_requests_is_trusted_without_a_recorded_plan():
 
 def test_a_rollback_without_a_recorded_plan_says_so():
     result = rollback_mode(rests(PLANS[1], PLANS[0]), ["n1"], "{", True)
-    assert result["mode"] == "all" and "not known with which plan the services run" in result["text"]
+    assert result["mode"] == "recreate" and "not known with which plan the services run" in result["text"]
     assert "KV cache" not in result["text"] and "no plan is deployed" not in result["text"]
 
 
@@ -478,7 +478,7 @@ def rests(old, new, phase="verified", down=(), asked=("router", "router-1"), **m
 def test_a_rollback_between_two_kv_caches_goes_by_halves(phase):
     old, new = PLANS
     result = rollback_mode(rests(new, old, phase), ["n1"], json.dumps(new))
-    assert (result["mode"], result["refusals"]) == ("set", []) and "Mode set: no pause." in result["text"]
+    assert (result["mode"], result["refusals"]) == ("blue_green", []) and "Mode blue_green: no pause." in result["text"]
     first, last = result["rounds"]
     assert (first["half"], first["revisions"], first["last"]) == (FIRST, {FIRST: NEW, SECOND: OLD}, False)
     assert (last["half"], last["revisions"], last["last"]) == (SECOND, {FIRST: NEW, SECOND: NEW}, True)
@@ -487,7 +487,7 @@ def test_a_rollback_between_two_kv_caches_goes_by_halves(phase):
     assert first["verify"]["block_size"] == old["verify"]["block_size"]
 
 
-@pytest.mark.parametrize(("phase", "mode"), [("verified", "set"), ("deployed", "set"), ("changing", "")])
+@pytest.mark.parametrize(("phase", "mode"), [("verified", "blue_green"), ("deployed", "blue_green"), ("changing", "")])
 def test_a_rollback_rests_if_each_host_does(phase, mode):
     """Some hosts may be verified and others deployed: the last verification failed for the latter."""
     old, new = PLANS
@@ -499,7 +499,7 @@ def test_a_rollback_rests_if_each_host_does(phase, mode):
 @pytest.mark.parametrize(
     ("found", "text", "given", "why"),
     [
-        (rests(PLANS[1], PLANS[0]), PLANS[1], (False, "all"), "cannot exchange KV cache"),
+        (rests(PLANS[1], PLANS[0]), PLANS[1], (False, "recreate"), "cannot exchange KV cache"),
         (rests(PLANS[1], PLANS[0], down=["decode-0", "decode-1"]), PLANS[1], (), "nothing serves that could go on"),
         (rests(PLANS[1], PLANS[0], down=["router", "router-1"]), PLANS[1], (), "nothing serves that could go on"),
         (rests(PLANS[1], PLANS[0], n2={}), PLANS[1], (), "hosts are named that are not part"),
@@ -510,8 +510,8 @@ def test_a_rollback_rests_if_each_host_does(phase, mode):
 )
 def test_a_rollback_at_rest_says_why_everything_stops(found, text, given, why):
     result = rollback_mode(found, list(found), json.dumps(text), *given)
-    assert (result["mode"], result["refusals"], result["rounds"]) == ("all", [], [])
-    assert why in result["text"] and result["text"].startswith("Mode all: every service stops")
+    assert (result["mode"], result["refusals"], result["rounds"]) == ("recreate", [], [])
+    assert why in result["text"] and result["text"].startswith("Mode recreate: every service stops")
 
 
 @pytest.mark.parametrize(
@@ -525,7 +525,7 @@ def test_a_rollback_stops_nothing_because_nobody_knows_which_half_serves(found):
     (refused,) = rollback_mode(found, ["n1"], json.dumps(PLANS[1]))["refusals"]
     assert "not known which half" in refused and "Nothing was changed" in refused and "inference_allow_pause" in refused
     result = rollback_mode(found, ["n1"], json.dumps(PLANS[1]), True)
-    assert (result["mode"], result["refusals"]) == ("all", [])
+    assert (result["mode"], result["refusals"]) == ("recreate", [])
 
 
 def test_a_rollback_that_needs_no_halves_does_not_use_them():
@@ -576,14 +576,14 @@ SEEN["asked"] = ["router", "router-1"]
 def test_the_mode_set_is_chosen_when_rolling_is_impossible():
     old, new = cpu(), cpu(**BLOCK)
     found = mode({"n1": old}, new, "", seen=SEEN)
-    assert (found["mode"], len(found["rounds"]), found["refusals"]) == ("set", 2, [])
-    assert found["text"].startswith("Mode set: no pause. First decode-1, prefill-1, router-1 change")
+    assert (found["mode"], len(found["rounds"]), found["refusals"]) == ("blue_green", 2, [])
+    assert found["text"].startswith("Mode blue_green: no pause. First decode-1, prefill-1, router-1 change")
     assert "at least 1 of 2 prefill, 1 of 2 decode" in found["text"]
-    assert mode({"n1": old}, new, "", ["another"], SEEN)["mode"] == "set", "what runs is known"
-    assert mode({"n1": old}, new, "all", seen=SEEN)["mode"] == "all"
+    assert mode({"n1": old}, new, "", ["another"], SEEN)["mode"] == "blue_green", "what runs is known"
+    assert mode({"n1": old}, new, "recreate", seen=SEEN)["mode"] == "recreate"
     assert mode({"n1": old}, cpu(inference_args={"max-num-seqs": 8}), "", seen=SEEN)["mode"] == "rolling"
     lost = {**SEEN, "old": SEEN["new"], "new": {"n1": {"down": ["decode-0", "decode-1"], "outdated": []}}}
-    assert "not known which half" in mode({"n1": old}, new, "set", seen=lost)["refusals"][0]
+    assert "not known which half" in mode({"n1": old}, new, "blue_green", seen=lost)["refusals"][0]
 
 
 def test_nothing_stops_because_nobody_knows_what_serves():
@@ -597,11 +597,11 @@ def test_nothing_stops_because_nobody_knows_what_serves():
         found = mode({"n1": old}, new, "", seen=seen)
         (text,) = found["refusals"]
         assert (found["mode"], found["rounds"]) == ("", []), seen
-        assert "not known which half" in text and "Nothing was changed" in text and "inference_upgrade_mode=all" in text
-        found = mode({"n1": old}, new, "all", seen=seen)
-        assert (found["mode"], found["refusals"]) == ("all", [])
+        assert "not known which half" in text and "Nothing was changed" in text and "inference_upgrade_mode=recreate" in text
+        found = mode({"n1": old}, new, "recreate", seen=seen)
+        assert (found["mode"], found["refusals"]) == ("recreate", [])
     one = cpu(2, 1), cpu(2, 1, **BLOCK)
-    assert mode({"n1": one[0]}, one[1], "")["mode"] == "all", (
+    assert mode({"n1": one[0]}, one[1], "")["mode"] == "recreate", (
         "nothing gentler is possible, so it is what the upgrade costs"
     )
 
@@ -632,10 +632,10 @@ def test_the_cost_of_a_change_that_goes_on_is_that_of_the_rounds_that_are_left()
 
 
 def test_a_plan_of_another_version_is_refused_once():
-    """Nobody looked at what runs of it, and a run with the mode all would be refused as well."""
+    """Nobody looked at what runs of it, and a run with the mode recreate would be refused as well."""
     old, new = {**cpu(), "plan_version": 1}, cpu(**BLOCK)
     assert mode({"n1": old}, new, "")["refusals"] == []
-    assert "another version of this collection" in mode({"n1": old}, new, "set")["refusals"][0]
+    assert "another version of this collection" in mode({"n1": old}, new, "blue_green")["refusals"][0]
 
 
 def test_services_of_no_half_change_last():
@@ -666,14 +666,14 @@ def with_store():
 )
 def test_what_cannot_change_by_halves_says_why(old, new, why):
     assert any(why in reason for reason in halves.half_obstacles(new, old))
-    (text,) = mode({"n1": old}, new, "set")["refusals"]
+    (text,) = mode({"n1": old}, new, "blue_green")["refusals"]
     assert (
         why in text and "inference_router: {instances: 2, balancer: haproxy}" in text and "Nothing was changed" in text
     )
     found = mode({"n1": old}, new, "")
-    assert found["mode"] != "set"
+    assert found["mode"] != "blue_green"
     assert found["mode"] == "rolling" or (
-        why in found["text"] and "Mode set, without a pause, is not possible" in found["text"]
+        why in found["text"] and "Mode blue_green, without a pause, is not possible" in found["text"]
     )
 
 
@@ -688,10 +688,10 @@ def test_a_router_without_a_balancer_is_no_second_reason():
 def test_the_plan_says_which_mode_an_upgrade_takes():
     old = cpu()
     assert planned_mode(old, old) == [] and planned_mode(old, {}) == []
-    assert planned_mode(cpu(**BLOCK), old)[0].startswith("The playbook upgrade would choose mode set: no pause.")
+    assert planned_mode(cpu(**BLOCK), old)[0].startswith("The playbook upgrade would choose mode blue_green: no pause.")
     assert planned_mode(cpu(inference_args={"max-num-seqs": 8}), old) == [], "deploy needs no pause"
     (line,) = planned_mode(cpu(inference_router={}, **BLOCK), cpu(inference_router={}))
-    assert line.startswith("The playbook upgrade would choose mode all") and "{instances: 2, balancer: haproxy}" in line
+    assert line.startswith("The playbook upgrade would choose mode recreate") and "{instances: 2, balancer: haproxy}" in line
     (line,) = planned_mode(cpu(**BLOCK), {**old, "plan_version": 1})
     assert "upgrade would refuse" in line and "another version of this collection" in line
 

@@ -77,7 +77,7 @@ def test_an_engine_that_the_change_has_stopped_starts_first():
 def test_where_the_hardware_needs_a_pause_it_is_announced_as_in_an_upgrade():
     plan = cpu(1, 1)
     result = back(interrupted(plan, [plan["revision"]]), text=json.dumps(plan))
-    assert (result["mode"], result["refusals"]) == ("all", [])
+    assert (result["mode"], result["refusals"]) == ("recreate", [])
     assert "its pool has no other instance" in result["text"] and "interrupted" not in result["text"]
 
 
@@ -94,16 +94,16 @@ def test_where_the_hardware_needs_a_pause_it_is_announced_as_in_an_upgrade():
 def test_nothing_that_serves_stops_without_permission_if_nobody_knows_what_runs(found):
     (text,) = back(found)["refusals"]
     assert "a change was interrupted" in text and "Nothing was changed" in text and "inference_allow_pause=true" in text
-    for given in ((True,), (False, "all")):
+    for given in ((True,), (False, "recreate")):
         result = back(found, *given)
-        assert (result["mode"], result["refusals"]) == ("all", [])
+        assert (result["mode"], result["refusals"]) == ("recreate", [])
         assert "a change was interrupted" in result["text"]
 
 
 @pytest.mark.parametrize("down", [["decode-0", "decode-1"], ["router"], [*ENGINES, "router"]])
 def test_who_serves_nobody_needs_no_permission_for_a_pause(down):
     result = back(interrupted(revisions=["another"], down=down))
-    assert (result["mode"], result["refusals"]) == ("all", [])
+    assert (result["mode"], result["refusals"]) == ("recreate", [])
 
 
 def test_without_a_recorded_plan_what_serves_goes_on():
@@ -113,14 +113,14 @@ def test_without_a_recorded_plan_what_serves_goes_on():
         )
         (text,) = back(found, text="{")["refusals"]
         assert "plan.json is missing or damaged" in text and "run site" in text
-        assert back(found, True, text="{")["mode"] == "all"
+        assert back(found, True, text="{")["mode"] == "recreate"
 
 
 def test_after_a_change_of_one_half_nothing_rolls():
     """The routers know the engines of their half only."""
     found = interrupted(half="first")
-    assert back(found, True)["mode"] == "all"
-    assert upgrade_mode(found, ["n1"], OLD, "")["mode"] == "all"
+    assert back(found, True)["mode"] == "recreate"
+    assert upgrade_mode(found, ["n1"], OLD, "")["mode"] == "recreate"
 
 
 @pytest.mark.parametrize("name", ["__inference_locked", "__inference_locked_first"])
@@ -131,7 +131,7 @@ def test_an_upgrade_after_another_change_was_interrupted_rolls_among_engines_of_
     result = upgrade_mode(found, ["n1"], third, "")
     assert result["mode"] == "rolling" and result["text"].startswith("Mode rolling: no pause. 2 steps;")
     found["n1"][name]["revisions"] = [OLD["revision"], "another"]
-    assert upgrade_mode(found, ["n1"], third, "")["mode"] == "all"
+    assert upgrade_mode(found, ["n1"], third, "")["mode"] == "recreate"
 
 
 def steps(plan, revisions, allow_pause=False):

@@ -124,7 +124,7 @@ def test_the_difference_names_keys_and_their_pause():
     lines = plan_diff_filter(whole, whole, [told(whole, rekeyed=ENGINES), {}])
     assert "~ decode-0 on n1 restarts: other values of inference_secrets" in lines
     assert f"  Pause: {', '.join(ENGINES)} restart at once, because {KEYS}." in lines
-    assert lines[-1].startswith("The playbook upgrade would choose mode all")
+    assert lines[-1].startswith("The playbook upgrade would choose mode recreate")
 
 
 def test_the_difference_names_what_only_files_of_hosts_show():
@@ -148,7 +148,8 @@ def hostvars(new, old, found, phase="verified"):
 
 
 @pytest.mark.parametrize(
-    ("asked", "mode", "why"), [("", "all", ""), ("rolling", "", KEYS), ("set", "", KEYS), ("all", "all", "")]
+    ("asked", "mode", "why"),
+    [("", "recreate", ""), ("rolling", "", KEYS), ("blue_green", "", KEYS), ("recreate", "recreate", "")],
 )
 def test_an_upgrade_to_other_keys_is_none_without_a_pause(asked, mode, why):
     old, new = plan(**BALANCED), plan(**BALANCED, inference_args={"max-num-seqs": 8})
@@ -163,9 +164,9 @@ def test_a_rollback_to_other_keys_is_none_without_a_pause(keyed):
     found = hostvars(new, old, told(old, rekeyed, keyed))
     (text,) = rollback_mode(found, ["n1"], json.dumps(new))["refusals"]
     assert text.startswith(f"{', '.join(rekeyed)} run with other keys") and "inference_allow_pause=true" in text
-    for given in ((True,), (False, "all")):
+    for given in ((True,), (False, "recreate")):
         result = rollback_mode(found, ["n1"], json.dumps(new), *given)
-        assert (result["mode"], result["refusals"]) == ("all", []) and KEYS in result["text"]
+        assert (result["mode"], result["refusals"]) == ("recreate", []) and KEYS in result["text"]
     assert rollback_mode(found, ["n1"], json.dumps(new), True, "rolling")["refusals"]
     nothing = hostvars(new, old, told(old, rekeyed, down=["router"]))
     assert rollback_mode(nothing, ["n1"], json.dumps(new))["refusals"] == [], "nothing serves that could pause"
@@ -180,13 +181,23 @@ def test_the_mode_of_a_rollback_that_was_asked_for_is_taken_or_refused():
         found["n1"]["__inference_runs"]["old"] = told(old)
         return rollback_mode(found, ["n1"], json.dumps(running), False, mode)
 
-    assert [asked(new, mode)["mode"] for mode in ("", "rolling", "set", "all")] == ["rolling", "rolling", "set", "all"]
-    assert [asked(other, mode)["mode"] for mode in ("", "rolling", "set", "all")] == ["set", "", "set", "all"]
+    assert [asked(new, mode)["mode"] for mode in ("", "rolling", "blue_green", "recreate")] == [
+        "rolling",
+        "rolling",
+        "blue_green",
+        "recreate",
+    ]
+    assert [asked(other, mode)["mode"] for mode in ("", "rolling", "blue_green", "recreate")] == [
+        "blue_green",
+        "",
+        "blue_green",
+        "recreate",
+    ]
     assert "cannot exchange KV cache" in asked(other, "rolling")["refusals"][0]
-    assert "and there are rolling, set and all" in asked(new, "gently")["refusals"][0]
+    assert "and there are rolling, blue_green and recreate" in asked(new, "gently")["refusals"][0]
     single = plan(inference_args={"max-num-seqs": 8})
     found = hostvars(single, plan(), told(plan(), outdated=ENGINES))
-    assert "no balancer" in rollback_mode(found, ["n1"], json.dumps(single), False, "set")["refusals"][0]
+    assert "no balancer" in rollback_mode(found, ["n1"], json.dumps(single), False, "blue_green")["refusals"][0]
 
 
 def test_a_restart_starts_nothing_with_keys_that_others_do_not_have():

@@ -126,7 +126,7 @@ def test_a_refusal_of_another_kv_cache_names_the_upgrade_where_a_balancer_moves_
     with_balancer, without = (
         steps(found(ENGINES), plan(**more, **block), plan(**more))["refusals"][0] for more in (BALANCED, {})
     )
-    assert "or run upgrade, which changes half by half" in with_balancer and "run upgrade" not in without
+    assert "or run upgrade, which changes blue/green" in with_balancer and "run upgrade" not in without
     older = {**plan(**BALANCED), "plan_version": 1}
     (text,) = steps(found(ENGINES), plan(**BALANCED, **block), older)["refusals"]
     assert "run upgrade" not in text, "it refuses a plan that another version of the collection wrote"

@@ -119,7 +119,7 @@ def test_the_gentlest_mode_is_the_default():
     found = mode({"n1": pd_plan()}, pd_plan(inference_args={"max-num-seqs": 8}), "")
     assert (found["mode"], found["refusals"]) == ("rolling", [])
     assert found["text"].startswith("Mode rolling: no pause. 2 steps;")
-    assert mode({"n1": pd_plan()}, pd_plan(inference_args={"max-num-seqs": 8}), "all")["mode"] == "all"
+    assert mode({"n1": pd_plan()}, pd_plan(inference_args={"max-num-seqs": 8}), "recreate")["mode"] == "recreate"
 
 
 def test_an_upgrade_to_what_is_deployed_says_that_nothing_changes():
@@ -163,7 +163,7 @@ def test_a_change_in_which_nothing_that_serves_restarts_has_no_steps(old, new):
 )
 def test_what_cannot_roll_stops_everything_and_says_why(old, new, why):
     found = mode({"n1": old}, new, "")
-    assert found["mode"] == "all" and why in found["text"] and "Clients get errors" in found["text"]
+    assert found["mode"] == "recreate" and why in found["text"] and "Clients get errors" in found["text"]
     (text,) = mode({"n1": old}, new, "rolling")["refusals"]
     assert why in text and "Nothing was changed" in text
 
@@ -180,7 +180,7 @@ def test_after_an_interrupted_change_to_another_plan_everything_stops(locked):
         )
 
     assert [chosen(digest)["mode"] for digest in ("", whole["digest"])] == ["rolling"] * 2
-    assert chosen("other")["mode"] == "all" and "a change was interrupted" in chosen("other")["text"]
+    assert chosen("other")["mode"] == "recreate" and "a change was interrupted" in chosen("other")["text"]
     assert "a change was interrupted" in chosen("other", "rolling")["refusals"][0]
 
 
@@ -191,7 +191,7 @@ def after_an_unverified(runs, new, asked="", verified=None):
     return FilterModule().filters()["_upgrade_mode"](hostvars, ["n1"], new, asked)
 
 
-@pytest.mark.parametrize("asked", ["", "rolling", "set"])
+@pytest.mark.parametrize("asked", ["", "rolling", "blue_green"])
 @pytest.mark.parametrize("new", [{"inference_args": {"block-size": 64}}, {}, {"inference_args": {"max-num-seqs": 8}}])
 def test_what_runs_and_cannot_return_to_the_verified_plan_is_not_stopped_unasked(asked, new):
     """It may even be what is asked for; the verified plan says nothing about what has to restart."""
@@ -199,21 +199,21 @@ def test_what_runs_and_cannot_return_to_the_verified_plan_is_not_stopped_unasked
     found = after_an_unverified(runs, pd_plan(**new), asked)
     assert (found["mode"], found["text"], found["rounds"]) == ("", "", [])
     assert "was never verified" in found["refusals"][0] and "Fix: run verify" in found["refusals"][0]
-    assert after_an_unverified(runs, pd_plan(**new), "all")["mode"] == "all"
+    assert after_an_unverified(runs, pd_plan(**new), "recreate")["mode"] == "recreate"
 
 
 def test_the_mode_is_that_of_a_change_of_what_runs():
     """The verified plan has two decode engines, but one runs."""
     limit = {"inference_args": {"max-num-seqs": 8}}
     found = after_an_unverified(pd_plan(2, 1), pd_plan(2, 1, **limit))
-    assert found["mode"] == "all" and "decode-0: its pool has no other instance" in found["text"]
+    assert found["mode"] == "recreate" and "decode-0: its pool has no other instance" in found["text"]
     found = after_an_unverified(pd_plan(**limit), pd_plan(**limit))
     assert found["mode"] == "rolling" and found["text"].startswith(NOTHING)
 
 
 def test_there_are_three_modes():
     (text,) = mode({"n1": pd_plan()}, pd_plan(), "half")["refusals"]
-    assert "inference_upgrade_mode is 'half', and there are rolling, set and all." in text
+    assert "inference_upgrade_mode is 'half', and there are rolling, blue_green and recreate." in text
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,11 @@ def test_there_are_three_modes():
     [
         (["verified"], pd_plan(inference_args={"max-num-seqs": 8}), "rolling"),
         (["deployed"], pd_plan(inference_args={"max-num-seqs": 8}), "rolling"),
-        (["changing"], pd_plan(inference_args={"max-num-seqs": 8}), "all"),
-        (["verified", "changing"], pd_plan(), "all"),
-        ([], pd_plan(), "all"),
-        (["verified"], pd_plan(inference_args={"block-size": 64}), "all"),
-        (["verified"], {}, "all"),
+        (["changing"], pd_plan(inference_args={"max-num-seqs": 8}), "recreate"),
+        (["verified", "changing"], pd_plan(), "recreate"),
+        ([], pd_plan(), "recreate"),
+        (["verified"], pd_plan(inference_args={"block-size": 64}), "recreate"),
+        (["verified"], {}, "recreate"),
     ],
 )
 def test_a_rollback_stops_everything_unless_it_can_roll(phases, running, chosen):
