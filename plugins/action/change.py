@@ -21,6 +21,7 @@ from ..plugin_utils.change.player import Player, elsewhere, observation, refusal
 from ..plugin_utils.change.recreate import recreate
 from ..plugin_utils.change.rejoin import rejoin
 from ..plugin_utils.change.restart import restart
+from ..plugin_utils.change.runs import comparisons, seen_here, shares
 from ..plugin_utils.change.script import Script, lines
 from ..plugin_utils.change.store import Store
 from ..plugin_utils.description.loader import plain
@@ -41,7 +42,7 @@ GOALS: dict[str, t.Callable[..., Script]] = {
 ASKED = 3  # hosts whose recorded plan is read, so that none of them alone says what was deployed
 LONGEST = 300  # characters of a line about what is waited for
 ARGUMENTS: dict[str, t.Any] = {
-    "part": {"type": "str", "choices": ["observe", "write", "play", "end"], "required": True},
+    "part": {"type": "str", "choices": ["compare", "observe", "write", "play", "end"], "required": True},
     "context": {"type": "dict", "no_log": True},
     "registered": {"type": "dict"},
     "members": {"type": "dict", "default": {}},
@@ -65,8 +66,23 @@ class ActionModule(Asked):
         self._vars, self._store = task_vars, Store(constants.DEFAULT_LOCAL_TMP)
         _unused, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host, self._check = str(task_vars["inventory_hostname"]), bool(self._task.check_mode)
-        parts = {"observe": self._observe, "write": self._write, "play": self._play, "end": self._end}
+        parts = {
+            "compare": self._compare,
+            "observe": self._observe,
+            "write": self._write,
+            "play": self._play,
+            "end": self._end,
+        }
         return {**result, **parts[arguments["part"]](plain(arguments), host)}
+
+    def _compare(self, arguments: Result, host: str) -> Result:
+        """What runs here, compared with two plans, and which routers get requests; nothing is changed."""
+        answers, whole = {}, whole_plan(arguments["plan"])
+        for key, question in {**comparisons(host=host, **arguments["context"]), **shares(whole, host)}.items():
+            answers[key] = self._execute(question.module, question.arguments, True)
+            if question.needed and (answers[key].get("failed") or answers[key].get("unreachable")):
+                return {**answers[key], "changed": False}
+        return {"changed": False, **seen_here(answers)}
 
     def _observe(self, arguments: Result, host: str) -> Result:
         """What runs here, compared with the plan, or also what else is known; nothing is changed."""
@@ -114,7 +130,13 @@ class ActionModule(Asked):
             Display().display(visible("\n".join(lines(script))))
         steps = [(step.title, step.beyond) for step in script.steps]
         titles, beyond = [title for title, _host in steps], [host for _title, host in steps]
-        return {"changed": False, "titles": titles, "beyond": beyond, "recorded": script.recorded}
+        return {
+            "changed": False,
+            "titles": titles,
+            "beyond": beyond,
+            "recorded": script.recorded,
+            "alone": self._store.alone(),
+        }
 
     def _play(self, arguments: Result, host: str) -> Result:
         """One step on this host."""
@@ -133,9 +155,9 @@ class ActionModule(Asked):
         with contextlib.suppress(AnsibleConnectionFailure):
             self._execute("deployment_run", {**given, "state": "note", "run": run}, False)
 
-    def _end(self, _arguments: Result, _host: str) -> Result:
-        """Whether all steps were done."""
-        failed = Player(self._store, self._check).failure()
+    def _end(self, _arguments: Result, host: str) -> Result:
+        """Whether all steps were done; where hosts go on without others, on each host whether its own were."""
+        failed = Player(self._store, self._check).failure(host if self._store.alone() else "")
         return self._refused(failed) if failed else {"changed": False}
 
     def _refused(self, text: str) -> Result:

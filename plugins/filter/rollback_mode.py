@@ -24,7 +24,7 @@ def rollback_mode(
         previous,
         stored_plan(str(text or "")),
         [found.get("phase", "") for found in locked],
-        halves.seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in previous if previous[host]}),
+        halves.seen({host: plain(hostvars[host].get("__service_runs")) or {} for host in previous if previous[host]}),
         rollback.halved([str(found.get("half") or "") for found in locked], previous),
         bool(allow_pause),
         str(plain(asked) or ""),

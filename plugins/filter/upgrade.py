@@ -10,7 +10,7 @@ import typing as t
 from ansible.utils.unsafe_proxy import wrap_var
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.lifecycle import rollback, upgrade
+from ..plugin_utils.lifecycle import outcome, rollback, upgrade
 from ..plugin_utils.plan.record import whole_plan
 
 
@@ -32,6 +32,7 @@ class FilterModule:
         return {
             "_rollback_unreached": adapted(rollback.unreached, "__inference_locked"),
             "_upgrade_refusals": adapted(upgrade.refusals, "__inference_previous"),
-            "_upgrade_lagging": adapted(upgrade.lagging, "__inference_upgrade"),
-            "_upgrade_outcome": adapted(upgrade.outcome, "__inference_upgrade"),
+            "_upgrade_lagging": adapted(outcome.lagging, "__inference_upgrade"),
+            "_upgrade_outcome": adapted(outcome.outcome, "__inference_upgrade"),
+            "_upgrade_went_back": lambda *given: wrap_var(outcome.went_back(*map(plain, given))),
         }

@@ -27,7 +27,7 @@ def upgrade_mode(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, asked: t.
     # After a change of one half each router knows its own half only, whatever the revisions are.
     halved = any(found.get("half") for found in locked)
     revisions = {str(name) for found in locked for name in found.get("revisions") or () if not halved}
-    runs = halves.seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts})
+    runs = halves.seen({host: plain(hostvars[host].get("__service_runs")) or {} for host in hosts})
     running = stored_plan(json.dumps(next((found["unverified"] for found in locked if found.get("unverified")), {})))
     return upgrade.mode(deployed, plain(plan), str(plain(asked)), interrupted, runs, revisions, running)
 

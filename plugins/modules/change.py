@@ -21,16 +21,18 @@ extends_documentation_fragment:
 options:
   part:
     description:
+      - V(compare) compares what runs on this host with two plans, and asks its balancer which routers get requests.
       - V(observe) compares what runs on this host with the plan, and keeps O(context). With O(registered) it also asks the host's routers and
         balancer, and reads what was recorded.
       - V(write) writes the script of O(goal) and prints it, once for all hosts.
       - V(play) plays the step O(number) on this host. The first host notes it in the lock of this run.
       - V(end) fails if a step has failed.
     type: str
-    choices: [observe, write, play, end]
+    choices: [compare, observe, write, play, end]
     required: true
   context:
     description: With O(part=observe), the options C(runtime), C(settings), C(services) and C(secrets) of M(ascend.inference.service_state).
+      With O(part=compare), C(plans) (C(old) and C(new)), C(settings) of the runtime, C(user) of the services, and C(secrets).
     type: dict
   registered:
     description: With O(part=observe), what M(ascend.inference.service_state) returned with the state present.
@@ -51,7 +53,7 @@ options:
     type: str
     choices: [restart, deploy, recreate, drained, changed, shifted, rejoin]
   plan:
-    description: With O(part=write), the whole plan.
+    description: With O(part=write) and O(part=compare), the whole plan.
     type: dict
   options:
     description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy)
@@ -91,6 +93,31 @@ beyond:
   type: list
   elements: str
   sample: ["", ""]
+alone:
+  description: With O(part=write), whether hosts go on without others, so that each one ends by itself.
+  returned: success
+  type: bool
+  sample: false
+old:
+  description: With O(part=compare), what M(ascend.inference.service_state) returned for the old plan.
+  returned: success
+  type: dict
+  sample: {"down": [], "outdated": ["decode-0"]}
+new:
+  description: With O(part=compare), the same for the new plan.
+  returned: success
+  type: dict
+  sample: {"down": [], "outdated": []}
+servers:
+  description: With O(part=compare), what the balancer of this host has, by router; empty without.
+  returned: success
+  type: dict
+  sample: {"router": {"state": "ready", "weight": 100}}
+holds:
+  description: With O(part=compare), whether this host has the virtual address.
+  returned: success
+  type: bool
+  sample: false
 recorded:
   description: With O(part=write), the text of the recorded plan that the change starts from; empty without one.
   returned: success

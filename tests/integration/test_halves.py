@@ -165,7 +165,9 @@ def test_no_other_playbook_stops_the_half_that_serves_after_a_run_was_killed(ser
         assert journal.unfinished_half(str(service.root / "deployments/inference")) == "first"
         assert service.starts() == killed
         output = service.play("rollback")
-        assert "Mode blue_green: no pause. router and the engines behind it run with this plan" in output, output[-3000:]
+        assert "Mode blue_green: no pause. router and the engines behind it run with this plan" in output, output[
+            -3000:
+        ]
         back = service.starts()
         assert [name for name in begin if back[name] != begin[name]] == ["decode-1", "prefill-1"], "the others served"
         whole(service, new=False)

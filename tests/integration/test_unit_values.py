@@ -31,6 +31,7 @@ NOT_WRITTEN = {
     "service_unlock": "a condition",
     "service_names": "compared with names of the plan",
     "service_round": "made from the plan",
+    "service_old_plan": "made from the plan",
     "service_tools": "a path for modules",
     "service_executables": "paths for modules, which start them without a shell",
     "service_host": "facts",

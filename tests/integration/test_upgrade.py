@@ -39,14 +39,13 @@ SERVICE = [
     },
 ]  # fmt: skip
 # The plans have no services, so nothing runs that a plan does not have.
-RUNNING = [
-    {"name": "Compare", "set_fact": {"__service_registered": {"outdated": [], "other": [], "down": [], "healthy": []}}}
-]
+NOTHING_RUNS = {"outdated": [], "other": [], "down": [], "healthy": []}
+RUNS = [{"name": "Compare", "set_fact": {"__service_runs": {"old": NOTHING_RUNS, "new": NOTHING_RUNS}}}]
 ROLES = {
     "service/tasks/main": SERVICE,
     "service/tasks/change": SERVICE,
     "service/tasks/record": [],
-    "service/tasks/running": RUNNING,
+    "service/tasks/runs": RUNS,
 }
 VERIFY = [
     {"name": "Lose the first", "debug": {"msg": LOSE % ("touch", "h1")}, "when": "fault == 'verify_unreachable' and verify_plan.release == '2.0'"},
@@ -191,7 +190,7 @@ def test_all_hosts_go_back(upgrade, fault, reason):
 def test_a_failed_rollback_is_reported(upgrade):
     code, output, runs = upgrade("lost", faulty=(OLD, NEW))
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, THERE_AND_BACK)), output
-    assert "Release 1.0, which ran before, could not be started again: it does not run on h2." in output
+    assert "Release 1.0, which ran before, could not be started again: the services do not run on h2." in output
     assert "run site with inference_release 1.0" in output
 
 

@@ -13,7 +13,7 @@ import typing as t
 
 from ..description.values import natural
 from .fills import FILLS, KEPT
-from .script import Script, Step, described, some
+from .script import Script, Step, some
 from .store import Store
 from .verbs import VERBS
 from .waits import waited
@@ -90,16 +90,14 @@ class Player:
 
     def script(self, number: int) -> list[dict[str, t.Any]]:
         """All steps when one is reached, as the lock notes them: {step, state}."""
-        found = []
-        for each in range(self.store.count()):
-            step = self.store.step(each)
-            state = "done" if each < number else "begun" if each == number else "open"
-            found.append({"step": described(step), "state": state})
-        return found
+        return [
+            {"step": step, "state": "done" if each < number else "begun" if each == number else "open"}
+            for each, step in enumerate(self.store.described())
+        ]
 
-    def failure(self) -> str:
-        """Which step failed where, and what was left out; empty if all steps are done."""
-        count, found = self.store.count(), []
+    def failure(self, host: str = "") -> str:
+        """Which step failed where, and what was left out; empty if all steps are done, or if ``host`` has done its own and goes on without others."""
+        count, found, mine = self.store.count(), [], not host
         for number in range(count):
             hosts = [host for host in self._hosts(number) if self._goes_on(number, host)]
             missing = [host for host in hosts if not self._done(number, host)]
@@ -107,6 +105,7 @@ class Player:
                 given = {"number": number + 1, "count": count, "hosts": some(missing)}
                 step, ends = self.store.step(number), self._ends(number)
                 alone = step.alone and not ends
+                mine = mine or host in missing or not alone
                 others = {host for each in range(count) for host in self._hosts(each)} - {*missing}
                 left = (ALONE if others else "") if alone else self._left(number + 1, count)
                 again = "" if step.alone or self.store.serving() else ", which returns them"
@@ -114,7 +113,7 @@ class Player:
                 found.append(FAILED.format(**given, title=step.title, reason=reason, left=left, again=again))
                 if not alone:
                     break
-        return "\n".join(found)
+        return "\n".join(found) if mine else ""
 
     def _reason(self, number: int, hosts: t.Iterable[str]) -> str:
         """What the module said on the first of these hosts that said why, without its advice: an upgrade repeats it after it went back."""

@@ -5,7 +5,7 @@
 
 Workers of Ansible are processes, one for each host, so they meet in files. ``hosts/HOST.json``: the context of a host and what was observed there;
 ``steps/N/step.json``: a step without arguments; ``steps/N/HOST.json``: its arguments for a host; ``steps/N/HOST.done``: what the host answered;
-``steps/N/HOST.failed``: why not.
+``steps/N/HOST.failed``: why not; ``steps/titles.json``: all steps in words.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import shutil
 import typing as t
 
 from ..plan.handover import part_name
-from .script import Script, Step
+from .script import Script, Step, described
 
 FOLDER = "ascend-inference-change"
 
@@ -57,6 +57,7 @@ class Store:
             "alone": any(step.alone for step in script.steps),
         }
         self._write("", "script.json", {**known, "number": self._number() + 1})
+        self._write("steps", "titles.json", [described(step) for step in script.steps])
         for number, step in enumerate(script.steps):
             self._write(f"steps/{number}", "step.json", {**step._asdict(), "at": dict.fromkeys(step.at)})
             for host, arguments in step.at.items():
@@ -65,6 +66,11 @@ class Store:
     def count(self) -> int:
         """The number of steps."""
         return int(self._read("", "script.json")["count"])
+
+    def described(self) -> list[str]:
+        """All steps in words, read from one file: a change of many engines has hundreds of them, and each one notes all."""
+        found: list[str] = self._read("steps", "titles.json")
+        return found
 
     def serving(self) -> str:
         """What serves if a step fails, as the script says it."""

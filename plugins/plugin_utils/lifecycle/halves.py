@@ -145,7 +145,7 @@ def _engines(plan: Plan, names: t.Container[str]) -> list[dict[str, t.Any]]:
 def seen(found: t.Mapping[str, Found]) -> dict[str, t.Any] | None:
     """What all hosts saw, as {old, new: see `runs_as`; asked: see `rounds`}; None if a host was not looked at.
 
-    ``found``: {host: {old, new, servers, holds}} of playbooks/shared/runs.yml. Of two balancers the one whose host has the virtual address decides;
+    ``found``: {host: {old, new, servers, holds}} of `change.runs.seen_here`. Of two balancers the one whose host has the virtual address decides;
     if none or both have it, a router counts as asked if one of them asks it.
     """
     if not found or not all({OLD, NEW} <= set(runs) for runs in found.values()):
@@ -220,6 +220,18 @@ def rounds(
         return [_round(plans, other, after, target, last=True)]
     last = {FIRST: target, SECOND: target}
     return [_round(plans, other, after, target), _round(plans, trusted, last, target, last=True)]
+
+
+def way_back(mode: str, old: Plan, new: Plan, found: t.Mapping[str, t.Any] | None) -> dict[str, t.Any]:
+    """How an upgrade that failed goes back: ``{mode, rounds}``. ``mode``: of the upgrade; ``old``, ``new``: whole plans; ``found``: of `seen`, now.
+
+    A rolling change goes back as it came. After a blue/green one the half that serves goes on, if it is known; else everything has to stop.
+    """
+    if mode != "blue_green" or not found:
+        return {"mode": mode if mode == "rolling" else "recreate", "rounds": []}
+    runs = runs_as(found[OLD], found[NEW], new)
+    planned = rounds(old, new, runs, found["asked"], OLD, answering(found[OLD], new))
+    return {"mode": "blue_green" if planned else "recreate", "rounds": planned or []}
 
 
 def _gets_requests(plan: Plan, asked: t.Container[str]) -> dict[str, bool]:

@@ -1,11 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decisions of the playbook upgrade: preconditions, hosts behind a stage, next step, messages.
-
-Ansible drops a failed or unreachable host and continues with the others. So each host records the stage that it
-reached, and no host continues before all have reached it.
-"""
+"""Decisions of the playbook upgrade before it changes anything: preconditions, the mode, messages. What follows is in `outcome`."""
 
 from __future__ import annotations
 
@@ -41,7 +37,6 @@ BALANCER_DOWN = (
     "with inference_services: [{names}], or see its log; then run upgrade again."
 )
 EMPTIED = "{name} restarts at once: engines mount their memory again by themselves; what the store has is lost, and prompts are computed again."
-UNREACHED = "a host is unreachable"
 OTHER_VERSION = "another version of this collection wrote the plan that runs"
 INTERRUPTED = "a change was interrupted, so engines may run that cannot exchange KV cache"
 
@@ -121,21 +116,6 @@ def _shared_cann(plan: Plan, previous: Plan) -> list[str]:
         f"or use the wrong one. Fix: use a separate folder for each release, for example inference_cann_path: "
         f"{plan['root']}/cann-{plan['release']}, also for later runs."
     ]
-
-
-def lagging(progress: t.Mapping[str, t.Any], stage: str) -> list[str]:
-    """Names of the hosts that have not reached ``stage``; ``progress`` maps host -> {stage, reason} or nothing."""
-    return sorted(host for host, state in progress.items() if (state or {}).get("stage") != stage)
-
-
-def outcome(progress: t.Mapping[str, t.Any], release: str) -> dict[str, t.Any]:
-    """The step after the switch: ``next`` is ``done`` or ``go_back``; ``message`` is the reason for ``go_back``."""
-    behind = lagging(progress, "verified")
-    if not behind:
-        return {"next": "done", "message": ""}
-    given = {str((progress[host] or {}).get("reason") or "").rstrip(".") for host in behind} - {""}
-    reasons = sorted(given, reverse=True) or [UNREACHED]
-    return {"next": "go_back", "message": f"Release {release} was not verified: {' | '.join(reasons)}"}
 
 
 def mode(

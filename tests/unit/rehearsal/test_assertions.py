@@ -19,10 +19,9 @@ PARTS = ("tasks", "pre_tasks", "block", "rescue", "always")
 ALWAYS_HOLD = {
     "playbooks/shared/controller.yml: Require ansible-core 2.17": "ansible_version.full is version('2.17.0', '>=')",
     "playbooks/shared/present.yml: Compare the present hosts with the planned ones": "__inference_absent | length == 0",
-    "playbooks/shared/upgrade_back.yml: Continue only if all hosts run the previous release": "__inference_lagging | length == 0",
     "playbooks/shared/tags.yml: Refuse tags that choose nothing": "__inference_untagged is not defined",
     "playbooks/acceptance.yml: Fail if the deployment is not accepted": "__inference_acceptance_report.verdict == 'not passed'",
-    "playbooks/shared/upgrade_switch.yml: Continue only if all hosts run the new release": "__inference_lagging | length == 0",
+    "playbooks/shared/change_to.yml: Continue only if they run on all hosts": "__inference_lagging | length == 0",
 }
 
 

@@ -306,7 +306,7 @@ def interrupted(down=(), outdated=(), **more):
         "n1": {
             "__inference_previous": cpu(),
             "__inference_locked": {"phase": "changing", "half": "first"},
-            "__inference_runs": {"old": runs, "new": runs, "servers": {}},
+            "__service_runs": {"old": runs, "new": runs, "servers": {}},
         },
         **more,
     }
@@ -334,7 +334,7 @@ def test_a_rollback_leaves_the_half_alone_that_runs_with_the_verified_plan(found
     [
         (interrupted(down=["decode-0"], outdated=["prefill-1"]), "neither half runs completely"),
         (interrupted(n2={}), "hosts are named that are not part"),
-        ({"n1": {**interrupted()["n1"], "__inference_runs": {}}}, "neither half runs completely"),
+        ({"n1": {**interrupted()["n1"], "__service_runs": {}}}, "neither half runs completely"),
         ({"n1": {**interrupted()["n1"], "__inference_previous": cpu(routers=1)}}, "there is one router"),
     ],
 )
@@ -358,7 +358,7 @@ def returning(first, asked):
         "n1": {
             "__inference_previous": PLANS[0],
             "__inference_locked": {"phase": "changing", "half": FIRST},
-            "__inference_runs": {**runs, "servers": servers},
+            "__service_runs": {**runs, "servers": servers},
         }
     }
 
@@ -386,8 +386,8 @@ def test_a_rollback_that_was_killed_stops_nothing_if_the_recorded_plan_is_damage
 def test_a_verified_half_that_the_balancer_passes_over_has_to_answer(healthy, mode):
     """An upgrade was killed while the second half was drained, or on the way back, while it started again."""
     found = interrupted(outdated=["decode-1", "prefill-1"])
-    found["n1"]["__inference_runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
-    found["n1"]["__inference_runs"]["new"]["healthy"] = list(healthy)
+    found["n1"]["__service_runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
+    found["n1"]["__service_runs"]["new"]["healthy"] = list(healthy)
     result = rollback_mode(found, ["n1"], json.dumps(cpu()))
     assert (result["mode"], [planned["half"] for planned in result["rounds"]]) == (mode, [FIRST] if mode else [])
     assert mode or "gets requests, or answers" in result["refusals"][0]
@@ -434,15 +434,15 @@ def test_an_answer_is_no_proof_without_a_recorded_plan():
     """A rollback to the verified plan may have started the half just now, and nothing has judged its answers."""
     for recorded, chosen in ((json.dumps(cpu()), "blue_green"), ("{", "")):
         found = interrupted(outdated=["decode-1", "prefill-1"])
-        found["n1"]["__inference_runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
-        found["n1"]["__inference_runs"]["new"]["healthy"] = ["prefill-0", "decode-0", "router"]
+        found["n1"]["__service_runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
+        found["n1"]["__service_runs"]["new"]["healthy"] = ["prefill-0", "decode-0", "router"]
         assert rollback_mode(found, ["n1"], recorded)["mode"] == chosen
 
 
 def test_a_half_that_gets_the_requests_is_trusted_without_a_recorded_plan():
     for asked, chosen in ((["router"], "blue_green"), ([], "")):
         found = interrupted(outdated=["decode-1", "prefill-1"])
-        found["n1"]["__inference_runs"]["servers"] = {name: {"state": "ready", "weight": 100} for name in asked}
+        found["n1"]["__service_runs"]["servers"] = {name: {"state": "ready", "weight": 100} for name in asked}
         assert rollback_mode(found, ["n1"], "{")["mode"] == chosen
 
 
@@ -454,7 +454,7 @@ def test_a_rollback_without_a_recorded_plan_says_so():
 
 def test_a_rollback_that_was_killed_says_that_nobody_knows_which_half_serves():
     found = returning(True, ["router"])
-    found["n1"]["__inference_runs"]["old"]["down"] = ["decode-0"]
+    found["n1"]["__service_runs"]["old"]["down"] = ["decode-0"]
     (text,) = rollback_mode(found, ["n1"], json.dumps(PLANS[1]))["refusals"]
     assert "not known which half" in text and "run rollback again" in text and "upgrade" not in text
 
@@ -468,7 +468,7 @@ def rests(old, new, phase="verified", down=(), asked=("router", "router-1"), **m
         "n1": {
             "__inference_previous": new,
             "__inference_locked": {"phase": phase, "half": ""},
-            "__inference_runs": {**runs, "servers": servers},
+            "__service_runs": {**runs, "servers": servers},
         },
         **more,
     }
@@ -518,7 +518,7 @@ def test_a_rollback_at_rest_says_why_everything_stops(found, text, given, why):
     "found",
     [
         rests(PLANS[1], PLANS[0], down=["decode-0", "prefill-1"]),
-        {"n1": {**rests(*PLANS)["n1"], "__inference_previous": PLANS[0], "__inference_runs": {}}},
+        {"n1": {**rests(*PLANS)["n1"], "__inference_previous": PLANS[0], "__service_runs": {}}},
     ],
 )
 def test_a_rollback_stops_nothing_because_nobody_knows_which_half_serves(found):
@@ -557,15 +557,19 @@ def test_what_hosts_saw_reaches_the_decision():
     old, new = PLANS
     none, every = {"down": [], "outdated": []}, {"down": [], "outdated": ["decode-1", "prefill-1"]}
     servers = {"router": {"state": "ready", "weight": 100}, "router-1": {"state": "drain", "weight": 0}}
-    hostvars = {
-        "n1": {"__inference_previous": old, "__inference_runs": {"old": every, "new": none, "servers": servers}}
-    }
+    hostvars = {"n1": {"__inference_previous": old, "__service_runs": {"old": every, "new": none, "servers": servers}}}
     filters = FilterModule().filters()
-    (found,) = filters["_rounds_back"](hostvars, ["n1"], new)
+    way = filters["_way_back"](hostvars, ["n1"], new, "blue_green")
+    (found,) = way["rounds"]
+    assert way["mode"] == "blue_green"
     assert (found["half"], found["target"], found["last"]) == (FIRST, OLD, True)
     assert filters["_round_plan"](found, old, new, "n1") == dict(parts(old))["n1"]
-    assert halves.seen({"n1": hostvars["n1"]["__inference_runs"]})["asked"] == ["router"]
-    assert filters["_rounds_back"]({"n1": {}}, ["n1"], new) == [], "nobody has looked"
+    assert halves.seen({"n1": hostvars["n1"]["__service_runs"]})["asked"] == ["router"]
+    assert filters["_way_back"]({"n1": {}}, ["n1"], new, "blue_green") == {"mode": "recreate", "rounds": []}, (
+        "nobody has looked"
+    )
+    for other in ("rolling", "recreate"):
+        assert filters["_way_back"](hostvars, ["n1"], new, other) == {"mode": other, "rounds": []}
     assert halves.seen({"n1": {"old": none}, "n2": {"old": none, "new": none}}) is None
 
 
@@ -597,7 +601,11 @@ def test_nothing_stops_because_nobody_knows_what_serves():
         found = mode({"n1": old}, new, "", seen=seen)
         (text,) = found["refusals"]
         assert (found["mode"], found["rounds"]) == ("", []), seen
-        assert "not known which half" in text and "Nothing was changed" in text and "inference_upgrade_mode=recreate" in text
+        assert (
+            "not known which half" in text
+            and "Nothing was changed" in text
+            and "inference_upgrade_mode=recreate" in text
+        )
         found = mode({"n1": old}, new, "recreate", seen=seen)
         assert (found["mode"], found["refusals"]) == ("recreate", [])
     one = cpu(2, 1), cpu(2, 1, **BLOCK)
@@ -691,7 +699,10 @@ def test_the_plan_says_which_mode_an_upgrade_takes():
     assert planned_mode(cpu(**BLOCK), old)[0].startswith("The playbook upgrade would choose mode blue_green: no pause.")
     assert planned_mode(cpu(inference_args={"max-num-seqs": 8}), old) == [], "deploy needs no pause"
     (line,) = planned_mode(cpu(inference_router={}, **BLOCK), cpu(inference_router={}))
-    assert line.startswith("The playbook upgrade would choose mode recreate") and "{instances: 2, balancer: haproxy}" in line
+    assert (
+        line.startswith("The playbook upgrade would choose mode recreate")
+        and "{instances: 2, balancer: haproxy}" in line
+    )
     (line,) = planned_mode(cpu(**BLOCK), {**old, "plan_version": 1})
     assert "upgrade would refuse" in line and "another version of this collection" in line
 

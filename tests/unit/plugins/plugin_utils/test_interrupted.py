@@ -45,7 +45,7 @@ def interrupted(plan=OLD, revisions=(OLD["revision"],), outdated=tuple(ENGINES),
                 "revisions": list(revisions),
                 "interrupted": "another",
             },
-            "__inference_runs": {"old": runs, "new": runs, "servers": {}},
+            "__service_runs": {"old": runs, "new": runs, "servers": {}},
             "__service_registered": runs,
         }
     }
@@ -88,7 +88,7 @@ def test_where_the_hardware_needs_a_pause_it_is_announced_as_in_an_upgrade():
         interrupted(revisions=["another"]),
         interrupted(revisions=["unknown"]),
         interrupted(revisions=[]),
-        {"n1": {**interrupted()["n1"], "__inference_runs": {}}},
+        {"n1": {**interrupted()["n1"], "__service_runs": {}}},
     ],
 )
 def test_nothing_that_serves_stops_without_permission_if_nobody_knows_what_runs(found):

@@ -144,7 +144,7 @@ def hostvars(new, old, found, phase="verified"):
     runs = {"old": found, "new": found, "servers": {}, "holds": False}
     for router in ("router", "router-1"):
         runs["servers"][router] = {"state": "ready", "weight": 100}
-    return {"n1": {"__inference_locked": locked, "__inference_previous": old, "__inference_runs": runs}}
+    return {"n1": {"__inference_locked": locked, "__inference_previous": old, "__service_runs": runs}}
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_the_mode_of_a_rollback_that_was_asked_for_is_taken_or_refused():
 
     def asked(running, mode):
         found = hostvars(running, old, told(old, outdated=ENGINES))
-        found["n1"]["__inference_runs"]["old"] = told(old)
+        found["n1"]["__service_runs"]["old"] = told(old)
         return rollback_mode(found, ["n1"], json.dumps(running), False, mode)
 
     assert [asked(new, mode)["mode"] for mode in ("", "rolling", "blue_green", "recreate")] == [

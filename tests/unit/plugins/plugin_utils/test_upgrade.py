@@ -9,13 +9,8 @@ import pytest
 from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import FilterModule
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import rollback
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import (
-    lagging,
-    mode,
-    obstacles,
-    outcome,
-    refusals,
-)
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.outcome import lagging, outcome, went_back
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import mode, obstacles, refusals
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
@@ -98,7 +93,43 @@ def test_all_verified_is_done():
     ],
 )
 def test_anything_else_goes_back_with_the_reason(progress, message):
-    assert outcome(progress, "2.0") == {"next": "go_back", "message": f"Release 2.0 was not verified: {message}"}
+    why = f"Release 2.0 was not verified: {message}"
+    assert outcome(progress, "2.0") == {"next": "go_back", "message": why, "fix": "correct the reason"}
+
+
+STEP = "Step 3 of 4 failed on n2: Start x. n2: no NPU. Fix: correct the reason and run the playbook again."
+
+
+@pytest.mark.parametrize(
+    ("reasons", "ends"),
+    [
+        (
+            [STEP],
+            "n2: no NPU. Release 1.0 was started again and is verified. Fix: correct the reason, then run upgrade again.",
+        ),
+        (
+            ["n1: no disk. Fix: free 2 GB."],
+            "n1: no disk. Release 1.0 was started again and is verified. Fix: free 2 GB, then run upgrade again.",
+        ),
+        ([STEP, "no disk. Fix: free 2 GB."], "Fix: free 2 GB, then run upgrade again."),
+        (
+            ["n1: no disk.\n Fix: free 2 GB.\n n2: no text. Fix: look.", STEP],
+            "verified. After that, run upgrade again.",
+        ),
+    ],
+)
+def test_a_message_has_one_piece_of_advice_or_those_of_its_findings(reasons, ends):
+    ended = outcome({f"h{number}": {"reason": reason} for number, reason in enumerate(reasons)}, "2.0")
+    text = went_back(ended, "1.0")
+    assert text.endswith(ends), text
+    assert text.count("Fix:") == 1 or not ended["fix"]
+    failed = went_back(ended, "1.0", STEP)
+    assert (
+        failed.count("Fix:") == 1
+        and "could not be started again: Step 3" in failed
+        and failed.endswith("inference_release 1.0.")
+    )
+    assert "started again: see above. Fix:" in went_back(ended, "1.0", "")
 
 
 def pd_plan(prefill=2, decode=2, **more):

@@ -140,6 +140,7 @@ def test_nothing_starts_if_a_host_says_that_what_it_needs_to_stop_runs_on(tmp_pa
     assert stage.called() == [(0, "n1"), (0, "n2"), *([(2, "n1"), (2, "n3")] if lost else [])]
     text = stage.player.failure()
     assert ("The other hosts went on" in text) is lost and ("Nothing after it was done" in text) is not lost, text
+    assert [stage.player.failure(host) == text for host in ("n1", "n2", "n3")] == [not lost, True, not lost]
 
 
 def test_each_host_that_fails_alone_is_named_with_its_reason(tmp_path):
@@ -155,6 +156,7 @@ def test_each_host_that_fails_alone_is_named_with_its_reason(tmp_path):
     first, second = stage.player.failure().split("\n")
     assert first.startswith("Step 1 of 3 failed on n2") and "n2: disk is full." in first
     assert second.startswith("Step 2 of 3 failed on n3") and "n3: no NPU." in second
+    assert [stage.player.failure(host) for host in ("n1", "n2", "n3")] == ["", *[f"{first}\n{second}"] * 2]
 
 
 def test_a_host_that_is_alone_had_no_others(tmp_path):
@@ -171,6 +173,9 @@ def test_a_step_reads_as_many_files_however_many_are_before_it(tmp_path, monkeyp
     monkeypatch.setattr(stage.store, "_read", lambda *place: (read.append(place), reading(*place))[1])
     stage.play(steps - 1, "n1")
     assert 0 < len(read) < 15
+    read.clear()
+    assert len(stage.player.script(steps - 1)) == steps
+    assert len(read) == 1, "the lock notes all steps at each of them"
 
 
 def test_the_failure_of_the_last_step_names_no_next_one(tmp_path):

@@ -1,0 +1,61 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is asked on a host before the mode of an upgrade or a rollback is chosen: what runs, compared with two plans, and who gets requests."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plan.planner import on_host
+from ..views.secret_digests import secret_digests
+from ..views.service_states import service_states
+from .observe import Question, Record
+
+
+def comparisons(
+    plans: t.Mapping[str, t.Any], host: str, settings: t.Mapping[str, t.Any], user: str, secrets: t.Mapping[str, t.Any]
+) -> dict[str, Question]:
+    """What runs, compared with each of the plans. Nothing is taken for running that does not answer, so a failure ends the change.
+
+    ``plans``: {old, new: a plan, or the host's part of it}; ``settings``: those of the runtime that come from variables of the role; ``user``: of
+    the services, where a plan names none; ``secrets``: {name: value}.
+    """
+    found = {}
+    for key, plan in plans.items():
+        services = on_host(plan, host)
+        options = {
+            "state": "present",
+            "remove": False,
+            "runtime": plan["runtime"],
+            "settings": {**plan["runtime_settings"], **settings, "user": plan.get("user") or user},
+            "services": service_states(plan, services),
+            "secrets": secret_digests(plan, services, secrets),
+        }
+        found[key] = Question("service_state", options, needed=True)
+    return found
+
+
+def shares(plan: t.Mapping[str, t.Any], host: str) -> dict[str, Question]:
+    """Which routers get requests from the host's balancer, and whether the host has the virtual address. ``plan``: the whole one."""
+    section = plan.get("balancer") or {}
+    found = {}
+    for balancer in [section, *section.get("more", ())] if section else []:
+        if balancer["host"] == host:
+            place = {key: balancer[key] for key in ("socket", "backend")}
+            found["servers"] = Question("balancer_servers", {**place, "servers": []})
+    address = plan.get("virtual_address") or {}
+    if host in [each["host"] for each in address.get("hosts", ())]:
+        found["holds"] = Question("virtual_address_info", {"address": address["address"]})
+    return found
+
+
+def seen_here(answers: t.Mapping[str, t.Mapping[str, t.Any]]) -> Record:
+    """{old, new, servers, holds}, as `halves.seen` reads it. A balancer that does not answer gives no router requests, as far as anybody knows."""
+    ask = {key: {} if answer.get("failed") or answer.get("unreachable") else answer for key, answer in answers.items()}
+    return {
+        "old": dict(answers["old"]),
+        "new": dict(answers["new"]),
+        "servers": ask.get("servers", {}).get("after") or {},
+        "holds": bool(ask.get("holds", {}).get("held")),
+    }
