@@ -128,12 +128,12 @@ class ActionModule(Asked):
         self._store.keep_script(script)
         if script.steps or script.notes:
             Display().display(visible("\n".join(lines(script))))
-        steps = [(step.title, step.beyond) for step in script.steps]
-        titles, beyond = [title for title, _host in steps], [host for _title, host in steps]
+        steps = [(step.title, step.orphaned) for step in script.steps]
+        titles, orphaned = [title for title, _host in steps], [host for _title, host in steps]
         return {
             "changed": False,
             "titles": titles,
-            "beyond": beyond,
+            "orphaned": orphaned,
             "recorded": script.recorded,
             "alone": self._store.alone(),
         }

@@ -87,8 +87,8 @@ titles:
   type: list
   elements: str
   sample: ["Take decode-0 out of the routers", "Restart decode-0 and wait until ready, at most 3600 s"]
-beyond:
-  description: With O(part=write), for each step the host beyond the play where it is played, empty for all others.
+orphaned:
+  description: With O(part=write), for each step the host outside of the play where it is played, empty for all others.
   returned: success
   type: list
   elements: str

@@ -35,7 +35,7 @@ class Run:
             at = {host: FAIL if host == failing and title == TITLES[1] else WAIT for host in ON[title]}
             steps.append({"title": title, "verb": "drain", "at": at})
         if away is not None:
-            steps.insert(1, {"title": BEYOND, "verb": "beyond", "at": {"n1": STOP}, "beyond": "n9"})
+            steps.insert(1, {"title": BEYOND, "verb": "orphaned", "at": {"n1": STOP}, "orphaned": "n9"})
         (folder / "script.json").write_text(json.dumps(steps))
         hosts, times = {}, {"n2": lost, "n9": away or 0}
         for host in (*HOSTS, "n9"):

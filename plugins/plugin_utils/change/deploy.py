@@ -91,11 +91,11 @@ class _Deploy:
     def script(self, inventory: t.Container[str], settings: t.Mapping[str, t.Any]) -> Script:
         """All phases, in order."""
         writer, decided = self.writer, self.decided
-        if decided["withdrawn"]:
-            writer.withdraw(**decided["withdrawn"])
-        for host, names in decided["beyond"].items():
+        if decided["deregistered"]:
+            writer.deregister(**decided["deregistered"])
+        for host, names in decided["orphaned"].items():
             if host in inventory:
-                writer.stop_beyond(host, names, self._beyond(host, names, settings), next(iter(self.found)))
+                writer.stop_orphaned(host, names, self._orphaned(host, names, settings), next(iter(self.found)))
         self._vacate()
         self._start()
         asked = self._join()
@@ -110,7 +110,7 @@ class _Deploy:
         writer.remove({host: self.found[host]["other"] for host in self.other})
         return Script(writer.steps, decided["notes"], decided["refusals"], self.text)
 
-    def _beyond(self, host: str, names: t.Container[str], settings: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    def _orphaned(self, host: str, names: t.Container[str], settings: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         """What one host recorded says of others, so each of these stops only services that its own plan of the deployment has."""
         services = [each for each in self.deployed["services"] if each["host"] == host and each["name"] in names]
         return {

@@ -84,10 +84,10 @@ class Writer:
         listed = some(sorted({name for found in units.values() for name in found}, key=natural))
         self._add(f"Stop and remove {listed}", "present", {host: {"keep": []} for host in units}, check=True)
 
-    def stop_beyond(self, host: str, names: t.Sequence[str], arguments: dict[str, t.Any], through: str) -> None:
+    def stop_orphaned(self, host: str, names: t.Sequence[str], arguments: dict[str, t.Any], through: str) -> None:
         """Stop services of a host that the plan does not have. A host that cannot be reached may be why it was replaced."""
         title = f"Stop {some(names)}, whose instance starts anew without its host"
-        self._add(title, "beyond", {through: arguments}, check=True, beyond=host)
+        self._add(title, "orphaned", {through: arguments}, check=True, orphaned=host)
 
     def roll_engines(self, step: t.Mapping[str, t.Any], state: str = "restarted") -> None:
         """Engines leave, finish, restart, are proven and return. ``step``: of `lifecycle.rolls.engine_steps`."""
@@ -102,7 +102,7 @@ class Writer:
         self.wait_for_engines(name)
         self.return_routers([name])
 
-    def withdraw(self, engines: Engines, upstream: Urls, downstream: Urls, pause: bool) -> None:
+    def deregister(self, engines: Engines, upstream: Urls, downstream: Urls, pause: bool) -> None:
         """Engines leave the routers that stop before others start; with ``pause`` at once, also the last ones of their pools."""
         if pause:
             listed = some([engine["name"] for engine in engines])

@@ -152,10 +152,10 @@ class Player:
         )
 
     def _done(self, number: int, host: str) -> bool:
-        """Whether the step ended well; also if it was for a host beyond the play that cannot be reached."""
+        """Whether the step ended well; also if it was for a host outside of the play that cannot be reached."""
         if self.store.answer(number, host) is not None:
             return True
-        return bool(self.store.step(number).beyond) and not self.store.failed(number, host)
+        return bool(self.store.step(number).orphaned) and not self.store.failed(number, host)
 
     def _hosts(self, number: int) -> dict[str, dict[str, t.Any]]:
         """The hosts that have something to do in a step, each with its further arguments."""

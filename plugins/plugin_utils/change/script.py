@@ -21,7 +21,7 @@ class Step(t.NamedTuple):
 
     ``title``: what it does, in the imperative; ``verb``: a name in ``verbs.VERBS``; ``at``: {host: arguments of the verb}; ``check``: whether check
     mode plays it. What depends on answers is filled in when the step is played: ``fill`` is a name in ``fills.FILLS``, ``asked`` the number of the
-    step with the answers, from 0, and ``given`` what the filling needs besides. ``beyond``: a host that is not in the play, where the step is played
+    step with the answers, from 0, and ``given`` what the filling needs besides. ``orphaned``: a host that is not in the play, where the step is played
     for the host of ``at``; if it cannot be reached, the script goes on. ``alone``: whether the other hosts go on without one on which it fails,
     which has no further step and fails the script at its end. ``needed``: those of its hosts that end the script if they fail, not if they are lost.
     """
@@ -33,7 +33,7 @@ class Step(t.NamedTuple):
     fill: str = ""
     asked: int = -1
     given: t.Any = None
-    beyond: str = ""
+    orphaned: str = ""
     alone: bool = False
     needed: t.Sequence[str] = ()
 
@@ -62,7 +62,7 @@ def lines(script: Script) -> list[str]:
 def described(step: Step) -> str:
     """Title, hosts, and whether the step may turn out to be needless."""
     more = ", if needed" if step.fill else ""
-    hosts = [step.beyond] if step.beyond else sorted(step.at, key=natural)
+    hosts = [step.orphaned] if step.orphaned else sorted(step.at, key=natural)
     return f"{step.title} ({some(hosts)}{more})"
 
 

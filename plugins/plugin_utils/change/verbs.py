@@ -45,7 +45,7 @@ def present(arguments: Arguments, context: Arguments, _key: t.Callable[[], str])
     return Call("service_state", {**context, "state": "present", "remove": True, "keep": arguments["keep"]})
 
 
-def beyond(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
+def orphaned(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
     """Set services to a state on a host that is not in the play. Arguments: those of service_state."""
     return Call("service_state", arguments)
 
@@ -104,7 +104,7 @@ def shift(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -
 VERBS: dict[str, t.Callable[[Arguments, Arguments, t.Callable[[], str]], Call]] = {
     "state": state,
     "present": present,
-    "beyond": beyond,
+    "orphaned": orphaned,
     "forget": forget,
     "members": members,
     "ask": ask,

@@ -237,7 +237,7 @@ def leftovers(plan: Plan, gone: t.Mapping[str, Service], old: t.Container[Key]) 
     }
 
 
-def beyond(names: t.Collection[str], plan: Plan, gone: t.Mapping[str, Service]) -> dict[str, list[str]]:
+def orphaned(names: t.Collection[str], plan: Plan, gone: t.Mapping[str, Service]) -> dict[str, list[str]]:
     """{host: names of those that run there}, only hosts that the plan does not have."""
     hosts = {host["name"] for host in plan["hosts"]}
     found: dict[str, list[str]] = {}

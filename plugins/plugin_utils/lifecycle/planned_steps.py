@@ -67,7 +67,7 @@ def planned_steps(plan: Plan, deployed: Plan, keys: Keys | None = None) -> list[
     decided = change(plan, deployed, keys=keys)
     instances = instances_of(plan["services"])
     leaving = old_instances(plan, deployed, elsewhere(plan, deployed, {}), ())
-    stopped = [*decided["vacate"].values(), *decided["beyond"].values()]
+    stopped = [*decided["vacate"].values(), *decided["orphaned"].values()]
     first = sorted({name for names in stopped for name in names}, key=natural)
     lines = _first_lines(first, decided, instances, leaving)
     again = [service["name"] for service in plan["services"] if service["name"] in {*decided["new"], *first}]
@@ -103,13 +103,13 @@ def _first_lines(
     leaving: t.Mapping[tuple[str, int], set[str]],
 ) -> list[str]:
     """The step of services that stop before others start, with the instances that serve meanwhile if it is no pause."""
-    withdrawn = decided["withdrawn"]
+    deregistered = decided["deregistered"]
     lines = []
-    if withdrawn and withdrawn["pause"]:
-        lines.append(f"remove {', '.join(engine['name'] for engine in withdrawn['engines'])} from the router")
+    if deregistered and deregistered["pause"]:
+        lines.append(f"remove {', '.join(engine['name'] for engine in deregistered['engines'])} from the router")
     if not names:
         return lines
-    if not withdrawn or withdrawn["pause"]:
+    if not deregistered or deregistered["pause"]:
         return [*lines, f"stop {', '.join(names)}"]
     away = {*names, *decided["new"]}
     stay = {key for key, group in instances.items() if not group & away}

@@ -61,9 +61,9 @@ def steps(
     ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], leaving, upstream: [url],
     downstream: [url], routers: [name]}``, engines first, then ``routers`` behind a balancer;
     ``held``: names of their services, which nothing else may restart; ``pauses``: {reason: [service]}; ``refusals``: texts why the change
-    needs a pause; ``notes``: what to print; ``vacate``: {host: services that stop before any starts}; ``withdrawn``: before they stop,
+    needs a pause; ``notes``: what to print; ``vacate``: {host: services that stop before any starts}; ``deregistered``: before they stop,
     ``{engines, upstream, downstream, pause}``: engines with the URLs that the routers have, which leave the routers and, without ``pause``, finish. A step's
-    ``leaving`` are its engines with these URLs; ``beyond``: as ``vacate``, on hosts that the plan does not have.
+    ``leaving`` are its engines with these URLs; ``orphaned``: as ``vacate``, on hosts that the plan does not have.
     """
     change = Change(pending, plan, deployed, allow_pause, early, starts_first, unfinished, out, check)
     result = no_steps()
@@ -89,8 +89,8 @@ def no_steps() -> Result:
         "refusals": [],
         "notes": [],
         "vacate": {},
-        "withdrawn": {},
-        "beyond": {},
+        "deregistered": {},
+        "orphaned": {},
     }
 
 

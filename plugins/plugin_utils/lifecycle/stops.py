@@ -11,7 +11,7 @@ from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
 from ..plan.linked import together
 from . import pauses
-from .before import Key, beyond, by_host, engines_as_deployed, leftovers, taken_from, torn, whole
+from .before import Key, by_host, engines_as_deployed, leftovers, orphaned, taken_from, torn, whole
 from .change import Change
 from .pauses import Result
 
@@ -33,7 +33,7 @@ def stop_first(result: Result, change: Change) -> set[str]:
     if not reason:
         stay = {service["name"] for service in change.deployed["services"]} - names
         others = engines_as_deployed(stay, change.deployed)
-        result["withdrawn"] = {
+        result["deregistered"] = {
             "engines": engines_as_deployed(names, change.deployed),
             "upstream": [engine["url"] for engine in others if engine["kind"] == "prefill"],
             "downstream": [engine["url"] for engine in others if engine["kind"] == "decode"],
@@ -77,16 +77,16 @@ def end_leftovers(result: Result, change: Change, old: t.Mapping[Key, set[str]],
     """
     left = leftovers(change.plan, change.elsewhere, old)
     vacate(result, left - stopping, change)
-    result["beyond"] = beyond(left | stopping, change.plan, change.elsewhere)
-    if not result["withdrawn"]:
-        away = (left - stopping) | {name for names in result["beyond"].values() for name in names}
+    result["orphaned"] = orphaned(left | stopping, change.plan, change.elsewhere)
+    if not result["deregistered"]:
+        away = (left - stopping) | {name for names in result["orphaned"].values() for name in names}
         _take_out(result, away, change)
 
 
 def stop_all(result: Result, names: set[str], change: Change) -> None:
     """Let engines of another revision stop before any starts; those on hosts that the plan does not have leave the routers."""
     vacate(result, names, change)
-    away = beyond(names, change.plan, change.elsewhere)
+    away = orphaned(names, change.plan, change.elsewhere)
     _take_out(result, {name for found in away.values() for name in found}, change)
 
 
@@ -100,5 +100,5 @@ def _take_out(result: Result, names: set[str], change: Change) -> None:
     """Let engines leave the routers at once, if those run and their members can be changed, besides others that do."""
     engines = engines_as_deployed(names, change.deployed)
     if engines and change.members_can_change:
-        before = result["withdrawn"].get("engines", ())
-        result["withdrawn"] = {"engines": [*before, *engines], "upstream": [], "downstream": [], "pause": True}
+        before = result["deregistered"].get("engines", ())
+        result["deregistered"] = {"engines": [*before, *engines], "upstream": [], "downstream": [], "pause": True}

@@ -20,5 +20,5 @@ class ActionModule(ActionBase):
         for host in task_vars["ansible_play_hosts"]:
             store.keep_host(host, {"context": {}, "found": {}, "directory": "/nowhere/deployments/none"})
         store.keep_script(Script(steps, [], []))
-        found = {"titles": [step.title for step in steps], "beyond": [step.beyond for step in steps]}
+        found = {"titles": [step.title for step in steps], "orphaned": [step.orphaned for step in steps]}
         return {**super().run(tmp, task_vars), "changed": False, **found}

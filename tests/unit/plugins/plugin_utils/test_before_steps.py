@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before import (
     as_begun,
     as_listed,
-    beyond,
     by_host,
     elsewhere,
     engines_as_deployed,
@@ -20,6 +19,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before 
     listed_by,
     moved_entry,
     old_instances,
+    orphaned,
     taken_from,
     torn,
     whole,
@@ -82,8 +82,8 @@ def test_services_stop_on_the_hosts_of_the_plan_where_they_run():
     assert by_host(names, new, deployed, gone, ["d-1", "d-2"]) == {"a": ["d-0"], "b": ["d-2"]}, "it does not run here"
     assert by_host(["d-1"], new, deployed, gone, ()) == {"a": ["d-1"]}
     assert by_host(["d-2"], new, deployed, {}, ()) == {}
-    assert beyond(names, new, gone) == {"c": ["d-3"]}
-    assert beyond(["d-2"], new, gone) == {} == beyond(names, new, {})
+    assert orphaned(names, new, gone) == {"c": ["d-3"]}
+    assert orphaned(["d-2"], new, gone) == {} == orphaned(names, new, {})
 
 
 @pytest.mark.parametrize(

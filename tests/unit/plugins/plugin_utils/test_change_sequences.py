@@ -145,7 +145,7 @@ class Rack:
                 service["revision"] = plan["revision"]
         for step in script.steps:
             for host in step.at:
-                getattr(self, f"play_{step.verb}")(step, step.beyond or host, step.at[host])
+                getattr(self, f"play_{step.verb}")(step, step.orphaned or host, step.at[host])
         wanted = {engine["url"] for engine in plan["members"]["engines"]}
         planned_hosts = {host["name"] for host in plan["hosts"]}
         for place in [place for place in self.running if place[0] not in planned_hosts]:
@@ -175,7 +175,7 @@ class Rack:
             if place[0] == host and place not in same and service["unit"] not in given["keep"]:
                 self.end(place)
 
-    def play_beyond(self, _step, host, given):
+    def play_orphaned(self, _step, host, given):
         for service in given["services"]:
             self.end((host, service["name"]))
 

@@ -170,7 +170,7 @@ def swapped():
 def test_services_that_give_their_ports_away_stop_first_and_say_why(unfinished, reason):
     found = steps(NOTHING, swapped(), PLAN, allow_pause=True, unfinished=unfinished)
     assert found["vacate"] == {"n1": ["decode-0", "decode-1"]}
-    assert not found["withdrawn"] or found["withdrawn"]["pause"] is True
+    assert not found["deregistered"] or found["deregistered"]["pause"] is True
     assert PARTED not in " ".join(found["notes"])
     assert (reason in found["pauses"]) == (reason == REASSIGNED)
     assert steps(NOTHING, swapped(), PLAN, unfinished=unfinished)["refusals"]
@@ -185,4 +185,4 @@ def test_an_engine_that_gives_its_ports_away_finishes_first_unless_halves_differ
     found = steps(NOTHING, plan, PLAN, unfinished=unfinished)
     assert found["vacate"] == {"n1": ["decode-1"]}
     assert bool(found["refusals"]) == unfinished
-    assert (found["withdrawn"] or {}).get("pause") is (None if unfinished else False)
+    assert (found["deregistered"] or {}).get("pause") is (None if unfinished else False)

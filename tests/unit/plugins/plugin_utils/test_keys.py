@@ -112,7 +112,7 @@ def test_what_stops_for_another_says_that_keys_change():
         service["ports"] for service in old["services"] if service["name"] == "decode-1"
     )
     rest = ["decode-0", "prefill-0", "prefill-1"]
-    assert change(taken, old, keyed=rest, down=["prefill-2"], other=["decode-1"])["withdrawn"]["pause"] is False
+    assert change(taken, old, keyed=rest, down=["prefill-2"], other=["decode-1"])["deregistered"]["pause"] is False
     found = change(taken, old, rekeyed=rest, down=["prefill-2"], other=["decode-1"])["refusals"]
     (text,) = [text for text in found if "NPUs or ports of decode-1 to prefill-2" in text]
     assert KEYS in text

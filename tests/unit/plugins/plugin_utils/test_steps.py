@@ -62,8 +62,8 @@ NOTHING = {
     "refusals": [],
     "notes": [],
     "vacate": {},
-    "withdrawn": {},
-    "beyond": {},
+    "deregistered": {},
+    "orphaned": {},
 }
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
 

@@ -75,9 +75,9 @@ def test_a_host_that_changes_its_pool_needs_no_pause():
     here["p2"]["other"] = [service["unit"] for service in old["services"] if service["name"] == "prefill-1"]
     found = steps(here, new, old)
     assert (found["vacate"], found["refusals"], found["pauses"]) == ({"p2": ["prefill-1"]}, [], {})
-    assert [engine["url"] for engine in found["withdrawn"]["engines"]] == urls(old, "prefill-1")
-    assert (found["withdrawn"]["upstream"], found["withdrawn"]["pause"]) == (urls(old, "prefill-0"), False)
-    assert found["withdrawn"]["downstream"] == [
+    assert [engine["url"] for engine in found["deregistered"]["engines"]] == urls(old, "prefill-1")
+    assert (found["deregistered"]["upstream"], found["deregistered"]["pause"]) == (urls(old, "prefill-0"), False)
+    assert found["deregistered"]["downstream"] == [
         each["url"] for each in old["members"]["engines"] if each["kind"] == "decode"
     ]
     lines = planned_steps(new, old)
@@ -122,7 +122,7 @@ def test_a_host_changes_its_pool_with_a_pause_if(groups, more, why):
     assert not found["refusals"], "nothing runs there any more"
     everything = {"": {"down": [], "outdated": []}}
     found = steps(everything, plan(groups, old, **more), old)
-    assert REASSIGNED in found["pauses"] and found["refusals"] and not found["withdrawn"], why
+    assert REASSIGNED in found["pauses"] and found["refusals"] and not found["deregistered"], why
 
 
 def test_the_pool_of_a_replaced_host_serves_as_deployed():
@@ -156,8 +156,8 @@ def test_new_engines_of_another_revision_do_not_join_beside_the_old_ones():
     found = steps(here, new, old, early=True)
     assert found["pauses"] == {OTHER: ["decode-0", "decode-1"]} and len(found["refusals"]) == 1
     found = steps(here, new, old, allow_pause=True)
-    assert [engine["url"] for engine in found["withdrawn"]["engines"]] == urls(old, "decode-0", "decode-1")
-    assert found["withdrawn"]["pause"] and found["vacate"] == {}, (
+    assert [engine["url"] for engine in found["deregistered"]["engines"]] == urls(old, "decode-0", "decode-1")
+    assert found["deregistered"]["pause"] and found["vacate"] == {}, (
         "their hosts are not in the plan, so the routers drop them"
     )
     assert "  1. remove decode-0, decode-1 from the router" in planned_steps(new, old)
@@ -174,7 +174,7 @@ def test_engines_of_another_revision_stop_before_any_starts():
         allow_pause=True,
     )
     assert found["vacate"] == {"d1": ["decode-0"], "p1": ["prefill-0"], "p2": ["prefill-1"]}
-    assert [engine["name"] for engine in found["withdrawn"]["engines"]] == ["decode-1"]
+    assert [engine["name"] for engine in found["deregistered"]["engines"]] == ["decode-1"]
     assert planned_steps(new, old)[1:4] == [
         "  1. remove decode-1 from the router",
         "  2. stop decode-0, prefill-0, prefill-1",
@@ -200,8 +200,8 @@ def test_an_instance_starts_anew_as_a_whole_if_one_of_its_hosts_is_replaced():
     here = pending(new, d1={"outdated": ["decode-0-0"]}, d5={"down": ["decode-0-1"]})
     found = steps(here, new, old)
     assert (found["vacate"], found["refusals"], found["held"]) == ({"d1": ["decode-0-0"]}, [], [])
-    assert found["beyond"] == {"d2": ["decode-0-1"]}, "it would look for its peers, and find the new one"
-    assert [engine["url"] for engine in found["withdrawn"]["engines"]] == urls(old, "decode-0-0")
+    assert found["orphaned"] == {"d2": ["decode-0-1"]}, "it would look for its peers, and find the new one"
+    assert [engine["url"] for engine in found["deregistered"]["engines"]] == urls(old, "decode-0-0")
     assert not any("decode-1" in line for line in planned_steps(new, old))
     assert planned_steps(new, old)[1:] == [
         "  1. drain and stop decode-0-0, decode-0-1; instances that serve meanwhile: 1 of decode",
@@ -219,13 +219,13 @@ def test_what_is_left_of_an_instance_that_has_died_stops_before_it_starts_with_a
     left = "d2" if stays == "d1" else "d1"
     here = pending(new, **{stays: {"down": [names[stays]]}, "d5": {"down": [names["d5"]]}})
     found = steps(here, new, old)
-    assert (found["beyond"], found["vacate"], found["refusals"]) == ({left: [before[left]]}, {}, [])
-    api = [engine["url"] for engine in found["withdrawn"].get("engines", ())]
+    assert (found["orphaned"], found["vacate"], found["refusals"]) == ({left: [before[left]]}, {}, [])
+    api = [engine["url"] for engine in found["deregistered"].get("engines", ())]
     assert api == (urls(old, before[left]) if stays == "d2" else []), "the router may have it still"
-    assert found["withdrawn"].get("pause", True), "it does not serve"
+    assert found["deregistered"].get("pause", True), "it does not serve"
     known = pending(new, **{stays: {"down": [names[stays]]}})
     new["hosts"].append({"name": left})
-    assert steps({**known, left: {"other": []}}, new, old)["beyond"] == {}
+    assert steps({**known, left: {"other": []}}, new, old)["orphaned"] == {}
 
 
 def test_what_is_left_on_a_host_that_stays_stops_as_well():
@@ -235,7 +235,7 @@ def test_what_is_left_on_a_host_that_stays_stops_as_well():
     unit = next(service["unit"] for service in old["services"] if service["name"] == "decode-0-1")
     here = pending(new, d1={"down": ["decode-0-0"]}, d2={"other": [unit]}, d5={"down": ["decode-0-1"]})
     found = steps(here, new, old)
-    assert (found["beyond"], found["vacate"], found["withdrawn"]) == ({}, {"d2": ["decode-0-1"]}, {})
+    assert (found["orphaned"], found["vacate"], found["deregistered"]) == ({}, {"d2": ["decode-0-1"]}, {})
 
 
 def test_an_instance_that_moves_as_a_whole_serves_until_the_new_one_does():
@@ -243,7 +243,7 @@ def test_an_instance_that_moves_as_a_whole_serves_until_the_new_one_does():
     new = plan({**FOUR, "decode": ["d3", "d4", "d5", "d6"]}, old, counts={"decode": 2}, decode=SPAN)
     names = [service["name"] for service in new["services"] if service["host"] in ("d5", "d6")]
     found = steps(pending(new, d5={"down": names[:1]}, d6={"down": names[1:]}), new, old)
-    assert (found["beyond"], found["vacate"], found["withdrawn"], found["refusals"]) == ({}, {}, {}, [])
+    assert (found["orphaned"], found["vacate"], found["deregistered"], found["refusals"]) == ({}, {}, {}, [])
 
 
 def test_the_only_instance_over_several_hosts_needs_a_pause_for_that():
@@ -253,8 +253,8 @@ def test_the_only_instance_over_several_hosts_needs_a_pause_for_that():
     found = steps(here, new, old, early=True)
     assert found["pauses"] == {ALONE: ["decode-0-0", "decode-0-1"]} and "Nothing was changed" in found["refusals"][0]
     found = steps(here, new, old, allow_pause=True)
-    assert found["vacate"] == {"d1": ["decode-0-0"]} and found["withdrawn"] == {}
-    assert found["beyond"] == {"d2": ["decode-0-1"]}
+    assert found["vacate"] == {"d1": ["decode-0-0"]} and found["deregistered"] == {}
+    assert found["orphaned"] == {"d2": ["decode-0-1"]}
 
 
 def test_all_engines_that_stop_beyond_the_plan_leave_the_routers():
@@ -265,10 +265,10 @@ def test_all_engines_that_stop_beyond_the_plan_leave_the_routers():
     engines = {name: {"outdated": [f"prefill-{number}"]} for number, name in enumerate(("p1", "p2"))}
     here = pending(new, **engines, **{host: {"down": [name]} for host, name in stays.items()})
     found = steps(here, new, old, allow_pause=True)
-    gone = {name for names in found["beyond"].values() for name in names}
+    gone = {name for names in found["orphaned"].values() for name in names}
     assert gone == {"decode-0-0"}
-    assert [engine["name"] for engine in found["withdrawn"]["engines"]] == ["decode-0-0", "decode-1-0"]
-    assert found["withdrawn"]["pause"]
+    assert [engine["name"] for engine in found["deregistered"]["engines"]] == ["decode-0-0", "decode-1-0"]
+    assert found["deregistered"]["pause"]
 
 
 def test_a_pause_names_the_whole_instance_of_which_one_process_gives_its_npus():
@@ -295,12 +295,14 @@ def test_an_engine_that_stops_on_a_host_beyond_the_plan_leaves_the_router_before
     units = {service["host"]: service["unit"] for service in old["services"]}
     here = pending(new, d2={"down": [names["d2"]], "other": [units["d2"]] * seen}, d3={"down": [names["d3"]]})
     found = steps(here, new, old, allow_pause=True)
-    assert found["beyond"] == {"d1": [before["d1"]]}
+    assert found["orphaned"] == {"d1": [before["d1"]]}
     assert found["vacate"] == ({"d2": [before["d2"]]} if seen else {})
-    assert [engine["url"] for engine in found["withdrawn"]["engines"]] == urls(old, before["d1"])
-    assert found["withdrawn"]["pause"], "no other instance serves, so nobody waits"
+    assert [engine["url"] for engine in found["deregistered"]["engines"]] == urls(old, before["d1"])
+    assert found["deregistered"]["pause"], "no other instance serves, so nobody waits"
     routers_down = {**here, "p1": {**here["p1"], "down": ["router"]}}
-    assert steps(routers_down, new, old, allow_pause=True)["withdrawn"] == {}, "a router that does not run is not asked"
+    assert steps(routers_down, new, old, allow_pause=True)["deregistered"] == {}, (
+        "a router that does not run is not asked"
+    )
 
 
 def test_a_router_that_moves_is_announced_and_refused_while_it_runs():
@@ -363,7 +365,7 @@ def test_an_engine_that_moves_gives_its_npus_to_nobody_before_it_has_stopped():
     here = pending(new, d2={"down": ["prefill-1"], "other": units}, d3={"down": ["decode-1"]})
     found = steps(here, new, old)
     assert (found["vacate"], found["pauses"]) == ({"d2": ["decode-1"]}, {})
-    assert [engine["url"] for engine in found["withdrawn"]["engines"]] == urls(old, "decode-1")
+    assert [engine["url"] for engine in found["deregistered"]["engines"]] == urls(old, "decode-1")
 
 
 def test_nobody_waits_for_an_engine_whose_address_another_one_has():
@@ -456,7 +458,7 @@ def test_a_store_moves_in_steps_new_master_engines_one_by_one_old_master():
     old = store(["m1"])
     new = store(["m2"], old)
     found = change(new, old)
-    assert (found["refusals"], found["pauses"], found["vacate"], found["beyond"]) == ([], {}, {}, {})
+    assert (found["refusals"], found["pauses"], found["vacate"], found["orphaned"]) == ([], {}, {}, {})
     assert planned_steps(new, old)[1:] == [
         "  1. start mooncake-master",
         "  2. drain, restart, prove and return colocated-0; instances that serve meanwhile: 1 of colocated",

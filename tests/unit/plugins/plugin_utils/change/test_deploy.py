@@ -165,8 +165,8 @@ def test_processes_on_hosts_that_the_plan_does_not_have_stop_before_their_instan
         }
         found[host] = observed(json.dumps(old), registered)
     script = deploy(new, found, True, False, False, {"b1", "d1", "d2", "d3"}, {"user": "u"}, 300, 200)
-    (step,) = [step for step in script.steps if step.beyond]
-    assert (step.beyond, list(step.at), step.title) == (
+    (step,) = [step for step in script.steps if step.orphaned]
+    assert (step.orphaned, list(step.at), step.title) == (
         "d2", ["b1"], f"Stop {left}, whose instance starts anew without its host",
     )  # fmt: skip
     given = step.at["b1"]
@@ -175,7 +175,7 @@ def test_processes_on_hosts_that_the_plan_does_not_have_stop_before_their_instan
     starts = [number for number, step in enumerate(script.steps) if step.title.startswith("Start")]
     assert script.steps.index(step) < starts[0]
     without = deploy(new, found, True, False, False, {"b1", "d1", "d3"}, {}, 300, 200)
-    assert not any(step.beyond for step in without.steps), "it left the inventory"
+    assert not any(step.orphaned for step in without.steps), "it left the inventory"
 
 
 def test_routers_that_read_their_engines_at_the_start_are_read_and_restart_only_if_needed():
