@@ -21,4 +21,4 @@ class ActionModule(ActionBase):
             store.keep_host(host, {"context": {}, "found": {}, "directory": "/nowhere/deployments/none"})
         store.keep_script(Script(steps, [], []))
         found = {"titles": [step.title for step in steps], "orphaned": [step.orphaned for step in steps]}
-        return {**super().run(tmp, task_vars), "changed": False, **found}
+        return {**super().run(tmp, task_vars), "changed": False, "alone": store.alone(), **found}
