@@ -53,7 +53,9 @@ def main() -> None:
     names = changed()
     near, more, cases = near_tests.nearest(ROOT, names)
     print(f"{len(names)} changed files: {len(near)} test files and {len(cases)} rehearsed cases are near", flush=True)
-    good = all([_done(command) for command in styles(names)])
+    good = True
+    for command in styles(names):
+        good &= _done(command)
     if near:
         good &= _done([*_pytest(len(near)), *near])
     if cases:

@@ -42,8 +42,9 @@ NAMELESS = (
     "differs between hosts, or inference_group has no hosts. Fix: correct them; for one of several deployments set inference_group."
 )
 MOST_ASKED = 64  # hosts whose placement is read; each has that of the whole deployment
+SHOWN = ["table", "advice", "commands", "diff", "json", "memory", "none", "rules"]
 ARGUMENTS = {
-    "show": {"type": "str", "default": "table"},
+    "show": {"type": "str", "default": "table", "choices": SHOWN},
     "only": {"type": "bool", "default": False},
     "model_facts": {"type": "str", "default": ""},
     "ignore": {"type": "list", "elements": "str", "default": []},
@@ -74,6 +75,9 @@ class ActionModule(ActionBase):
     def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> dict[str, t.Any]:
         """Plan; never changes anything on a host."""
         result: dict[str, t.Any] = super().run(tmp, task_vars)
+        show = self._task.args.get("show", "table")
+        if show not in SHOWN:
+            raise AnsibleError(f"inference_plan_show is '{show}'. Nothing was planned. Fix: one of {', '.join(SHOWN)}")
         _unused, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
         hostvars = Remembered(task_vars["hostvars"])
         with garbage_collection_suspended():

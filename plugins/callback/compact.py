@@ -37,6 +37,7 @@ from ansible.plugins.callback.default import CallbackModule as Default
 # A task of these says itself what is wrong. Where it stands in our playbooks and which condition it has helps nobody to mend that.
 REFUSALS = ("ansible.builtin.assert", "ansible.builtin.fail", "assert", "fail")
 QUOTED = ("exception", "assertion", "evaluated_to")
+UNSHOWN = ("invocation", "start", "end", "delta")  # differ on hosts that fail alike; the first is not printed
 
 
 class CallbackModule(Default):
@@ -46,7 +47,7 @@ class CallbackModule(Default):
     CALLBACK_TYPE = "stdout"
     CALLBACK_NAME = "ascend.inference.compact"
     _begun: t.Any = None
-    _said: tuple[t.Any, dict[str, str]] = (None, {})  # a task, and the first host of each text with which it failed
+    _said: tuple[t.Any, dict[str, str]] = (None, {})  # a task, and the first host of each answer with which it failed
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
         """Wait for what the play prints."""
@@ -74,7 +75,7 @@ class CallbackModule(Default):
         if _task(result).action in REFUSALS and not self._display.verbosity:
             for key in QUOTED:
                 answer.pop(key, None)
-        host, text = _host(result), str(answer.get("msg") or "")
+        host, text = _host(result), _shown(answer)
         if self._said[0] != _task(result)._uuid:
             self._said = (_task(result)._uuid, {})
         first = self._said[1].setdefault(text, host) if text and "results" not in answer else host
@@ -100,3 +101,9 @@ def _task(result: t.Any) -> t.Any:
 
 def _host(result: t.Any) -> str:
     return str((getattr(result, "host", None) or result._host).get_name())  # before ansible-core 2.19
+
+
+def _shown(answer: t.Mapping[str, t.Any]) -> str:
+    """All that is printed of a failure: the same message may have another error output, or another warning."""
+    shown = {key: value for key, value in answer.items() if key not in UNSHOWN and not key.startswith("_ansible_")}
+    return repr(sorted(shown.items())) if answer.get("msg") else ""

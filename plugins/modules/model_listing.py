@@ -88,7 +88,7 @@ import tempfile
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.files import listing
-from ..module_utils.host.model_facts import TOKENIZERS, missing_files, model_facts
+from ..module_utils.host.model_facts import TOKENIZERS, missing_files, model_facts, shards_of
 from ..module_utils.model import hub
 from ..module_utils.tools.text import visible
 
@@ -117,11 +117,12 @@ def small_facts(client, files, home):
     found["quantized"] = any(name.startswith("quant_model_description") for name in top)
     found["tokenizer"] = any(name in TOKENIZERS or name.endswith(".tiktoken") for name in top)
     found["chat_template"] = found["chat_template"] or bool(top & {"tekken.json"})
-    found["missing"] = [visible(name) for name in missing_files(home, top)]
+    shards = shards_of(home)
+    found["missing"] = [visible(name) for name in missing_files(home, names & (top | shards))]
     found["size_mib"] = sum(each["size"] for each in files) // 2**20
-    found["weight_bytes"] = sum(
-        each["size"] for each in files if each["name"] in top and each["name"].endswith(".safetensors")
-    )
+    # Those of the index, because some folders have the weights a second time, as Mistral's consolidated.safetensors
+    weights = shards & names or {name for name in top if name.endswith(".safetensors")}
+    found["weight_bytes"] = sum(each["size"] for each in files if each["name"] in weights)
     return {name: found[name] for name in FACTS}
 
 

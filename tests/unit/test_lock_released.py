@@ -51,12 +51,15 @@ def releases(play):
 
 def survives(task, local):
     """Whether the lock is released, or the playbook goes on, when the task fails."""
-    if task.get("failed_when") is False or HARMLESS & set(task) or "rescue" in task:
+    if task.get("failed_when") is False or HARMLESS & set(task) or "rescue" in task or _unlocks(task):
         return True
     always = list(tasks_of(task.get("always", [])))
     ends = any(item.get("ascend.inference.deployment_run", {}).get("state") == "end" for item in always)
-    imported = always and str(always[-1].get("ansible.builtin.import_tasks", "")).endswith("unlock_failed.yml")
-    return not local and (imported or ends)
+    return not local and (bool(always and _unlocks(always[-1])) or ends)
+
+
+def _unlocks(task):
+    return str(task.get("ansible.builtin.import_tasks", "")).endswith("unlock_failed.yml")
 
 
 def locked_plays(name):

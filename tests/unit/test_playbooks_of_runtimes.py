@@ -20,6 +20,7 @@ PUBLIC = {path.stem for path in (ROOT / "playbooks").glob("*.yml")}
 CLUSTER = ROOT / "tests/unit/rehearsal/inventories/kubernetes.yml"
 # What serves a cluster, or says itself what it lacks there; a new playbook is named here or in one of the two tables.
 EVERYWHERE = {
+    "bench",
     "bundle",
     "check",
     "deploy",

@@ -36,7 +36,7 @@ OF_CONTROLLER = {
     "__inference_hosts": "names of the inventory",
     "__inference_left_out": "names of the inventory",
     "__inference_marks": "inference_host, a name of the inventory",
-    "__inference_previous": "its release, which plan/agreed.py compares with the form of a release",
+    "kthena_resolved_plan": "the deployment's name",
     "kthena_restored_plan": "a plan that this controller recorded",
 }
 ENVIRONMENT = Environment(autoescape=False)  # noqa: S701 # nothing is rendered

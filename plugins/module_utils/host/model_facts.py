@@ -84,6 +84,16 @@ def model_facts(path, every_byte=False):
     return found
 
 
+def shards_of(path):
+    # type: (str) -> t.Set[str]
+    """Names of the safetensors files that the indexes of a folder list."""
+    found = set()  # type: t.Set[str]
+    for name in os.listdir(path):
+        if name.endswith(".safetensors.index.json"):
+            found.update(_shards(os.path.join(path, name)))
+    return found
+
+
 def missing_files(path, names=None):
     # type: (str, t.Optional[t.Collection[str]]) -> t.List[str]
     """Names of files that an index lists but that are missing; ``weights`` if there are none at all. ``names`` are there besides what is on the disk."""

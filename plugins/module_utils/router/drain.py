@@ -115,8 +115,9 @@ def drain(
     which one may fetch what a prefill engine holds, if they are known. ``within``: seconds of this call, 0 for the whole time; ``begun``: where an
     earlier call stopped, on the same machine since it started, see `Drained`.
     """
-    given, begin = begun or {}, clock()
-    began = min(float(given.get("began", begin)), begin)
+    begin = clock()
+    given = begun if begun and float(begun.get("began", begin)) <= begin else {}  # else the machine started since
+    began = float(given.get("began", begin))
     decode = any(engine.kind == "decode" for engine in engines)
     promised = Promised(upstream if decode else (), read, given.get("due"))
     prefill = [engine.name for engine in engines if engine.kind == "prefill"]

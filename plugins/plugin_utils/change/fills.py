@@ -67,11 +67,12 @@ def leaving(step: Step, host: str, answers: Answers) -> More:
     planned = step.given["planned"]
     engines = [engine for engine in left if engine["url"] not in [each["url"] for each in planned]]
     engines += step.given["leaving"] if host == step.given["host"] else []
-    every = [
-        *planned,
-        *step.given["leaving"],
-        *(engine for answer in answers.values() for engine in answer.get("left") or ()),
-    ]
+    every = [*planned, *step.given["leaving"], *left]
+    # Others may have decode engines that fetch, too. Where they are is no order for this host: without the list all that is held is waited for.
+    known = {engine["url"] for engine in every}
+    others = [each for name, answer in answers.items() if name != host for each in answer.get("left") or ()]
+    if any(each["kind"] == "decode" and each["url"] not in known for each in others):
+        every = []
     downstream = dict.fromkeys(engine["url"] for engine in every if engine["kind"] == "decode")
     return {"engines": engines, "downstream": [*downstream]} if engines else None
 

@@ -13,7 +13,7 @@ import typing as t
 from ..description.values import natural
 from ..plan.render.router import members_of
 from ..plan.routers.base import RESTART
-from .script import Step, some
+from .script import Step, some, timed
 
 Plan = t.Mapping[str, t.Any]
 Engines = t.Sequence[t.Mapping[str, t.Any]]
@@ -50,19 +50,19 @@ class Writer:
     def restart(self, names: t.Collection[str], state: str = "restarted") -> None:
         """Restart services at once, and wait until they answer. ``state``: ``started`` for those that run with other settings."""
         listed, most = self._listed(names), self._most(names)
-        self._state(_timed(f"Restart {listed} and wait until ready, at most {most} s", most), names, state)
+        self._state(timed(f"Restart {listed} and wait until ready, at most {most} s", most), names, state)
 
     def start(self, names: t.Collection[str], due: t.Collection[str]) -> None:
         """Start services of one stage that do not run, and restart those with other settings. ``due``: those of them that are known to need it."""
         listed, most = self._listed(due or names), self._most(names)
         needed = f"Start {listed} if needed and wait until ready, at most {most} s"
         title = f"Start or restart {listed} and wait until ready, at most {most} s" if due else needed
-        self._state(_timed(title, most), names, "started")
+        self._state(timed(title, most), names, "started")
 
     def start_anew(self, names: t.Collection[str]) -> None:
         """Start services of one stage that were stopped."""
         listed, most = self._listed(names), self._most(names)
-        self._state(_timed(f"Start {listed} and wait until ready, at most {most} s", most), names, "started")
+        self._state(timed(f"Start {listed} and wait until ready, at most {most} s", most), names, "started")
 
     def stop(self, names: t.Collection[str]) -> None:
         """Stop services at once."""
@@ -298,8 +298,3 @@ def _urls(engines: Engines, kind: str) -> list[str]:
 def _reached(balancer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Where a balancer is asked."""
     return {key: balancer[key] for key in ("socket", "state_file", "backend") if key in balancer}
-
-
-def _timed(title: str, most: int) -> str:
-    """The title of a step that waits at most so many seconds; 0 if it does not wait."""
-    return title if most else title.partition(" and wait")[0]

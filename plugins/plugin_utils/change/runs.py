@@ -21,10 +21,10 @@ def comparisons(
     ``plans``: {old, new: a plan, or the host's part of it}; ``settings``: those of the runtime that come from variables of the role; ``user``: of
     the services, where a plan names none; ``secrets``: {name: value}.
     """
-    found = {}
-    for key, plan in plans.items():
+
+    def options(plan: t.Mapping[str, t.Any]) -> Record:
         services = on_host(plan, host)
-        options = {
+        return {
             "state": "present",
             "remove": False,
             "runtime": plan["runtime"],
@@ -32,7 +32,14 @@ def comparisons(
             "services": service_states(plan, services),
             "secrets": secret_digests(plan, services, secrets),
         }
-        found[key] = Question("service_state", options, needed=True)
+
+    found = {}
+    for key, plan in plans.items():
+        try:
+            asked = options(plan)
+        except (AttributeError, KeyError, TypeError):  # of a record that somebody changed: none prevents a rollback
+            asked = options(plans["new"])
+        found[key] = Question("service_state", asked, needed=True)
     return found
 
 

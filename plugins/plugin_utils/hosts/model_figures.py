@@ -19,6 +19,7 @@ from .observed import Observed, place
 
 RULES = Rules()
 TEMPLATES = frozenset(["--chat-template", "--tokenizer", "--tokenizer-mode"])
+POSITIONS = frozenset(["--hf-overrides", "--rope-scaling"])  # what gives the model more positions than config.json says
 LONGER = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"  # vLLM config/model.py, _get_and_verify_max_len
 
 
@@ -68,13 +69,13 @@ def contradictions(
     found: Figures, argv: t.Sequence[str], env: t.Mapping[str, str] | None = None
 ) -> t.Iterator[tuple[str, str]]:
     """Value and problem of each option of a command that the figures contradict; nothing where they are unknown."""
-    length, longer = _given(argv, "--max-model-len"), str((env or {}).get(LONGER, "0")) == "1"
+    length, longer = _given(argv, "--max-model-len"), str((env or {}).get(LONGER, "0")).strip().lower() in ("1", "true")
     if (
         found.context
         and length.isdecimal()
         and int(length) > found.context
         and not longer
-        and "--hf-overrides" not in argv
+        and not POSITIONS & set(argv)
     ):
         yield length, f"{found.source} has positions for {found.context} tokens, and max-model-len is {length}"
     size = _given(argv, "--tensor-parallel-size")

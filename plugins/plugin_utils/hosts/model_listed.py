@@ -17,10 +17,10 @@ from ..plan.rules.base import judge
 from ..recipes.catalogue import RECIPES
 from . import model, model_figures, model_memory
 from .observed import Observed, Record
-from .readable import WRONG_FORM as WRONG_FORM  # what a configuration of a wrong form raises
+from .readable import WRONG_FORM
 
 RULES = (*model.RULES, *model_figures.RULES, *model_memory.RULES)
-DIFFERENT = frozenset(["MODEL-FORMAT", "MODEL-INCOMPLETE", "MODEL-MEMORY", "MODEL-UNQUANTIZED", "MODEL-ARCHITECTURE"])
+DIFFERENT = frozenset(["MODEL-FORMAT", "MODEL-INCOMPLETE", "MODEL-MEMORY", "MODEL-UNQUANTIZED"])
 """What no setting mends: another model is needed."""
 # Ends of a model's name that say how its weights are stored, and not which model it is
 STORED = re.compile(
@@ -37,6 +37,15 @@ def listed_findings(
     ``listed``: the ``model`` of a result of model_listing. ``npus``: results of npu_info by host, for the memory; hosts may lack.
     ``repair``: whether config.json will be repaired (model_repair).
     """
+    try:
+        return _findings(plan, listed, npus, repair, ignored)
+    except WRONG_FORM:  # one host's odd answer about its NPUs says nothing of the model
+        return _findings(plan, listed, {}, repair, ignored)
+
+
+def _findings(
+    plan: Record, listed: Record, npus: t.Mapping[str, Record], repair: bool, ignored: t.Collection[str]
+) -> list[Finding]:
     found = {"exists": True, "missing": [], "damaged": [], "weights": {}, "files": 0, "fingerprint": "", **listed}
     found["path"] = plan["model"]["path"]
     engines = {service["host"] for service in plan["services"] if service["kind"] in ENGINE_KINDS}

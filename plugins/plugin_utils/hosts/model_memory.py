@@ -13,6 +13,7 @@ from ..description.findings import Finding
 from ..description.values import read_json
 from ..plan.render.vllm import split
 from ..plan.rules.base import Rules
+from ..releases.model_config import EXPERTS
 from .memory import (
     Division,
     blocks,
@@ -123,15 +124,16 @@ def _memory(case: Observed, host: Record, service: Record, model: Record) -> Mem
     )
 
 
-def _division(options: t.Mapping[str, str]) -> Division:
-    def size(name: str) -> int:
-        return max(1, int(_number(options.get(name), 1)))
+def _size(options: t.Mapping[str, str], name: str) -> int:
+    return max(1, int(_number(options.get(name), 1)))
 
+
+def _division(options: t.Mapping[str, str]) -> Division:
     return Division(
-        tensor=size("tensor-parallel-size"),
-        pipeline=size("pipeline-parallel-size"),
-        data=size("data-parallel-size"),
-        context=size("decode-context-parallel-size") * size("prefill-context-parallel-size"),
+        tensor=_size(options, "tensor-parallel-size"),
+        pipeline=_size(options, "pipeline-parallel-size"),
+        data=_size(options, "data-parallel-size"),
+        context=_size(options, "decode-context-parallel-size") * _size(options, "prefill-context-parallel-size"),
         spread_experts="enable-expert-parallel" in options,
     )
 
@@ -221,7 +223,10 @@ def _at_least(case: Observed) -> t.Iterator[Finding]:
                 continue
             options = {name: values[0] if values else "" for name, values in split(service["argv"])}
             ranks = _division(options)
-            share = size // (ranks.tensor * ranks.pipeline * (ranks.data if ranks.spread_experts else 1))
+            # Experts are shared by the ranks of all three, with or without --enable-expert-parallel (vLLM, flatten_tp_across_dp_and_pcp)
+            shared = ranks.spread_experts or any((models[0].get("config") or {}).get(name) for name in EXPERTS)
+            spread = ranks.data * _size(options, "prefill-context-parallel-size") if shared else 1
+            share = size // (ranks.tensor * ranks.pipeline * spread)
             budget = int(min(sizes) * _number(options.get("gpu-memory-utilization"), UTILIZATION))
             if share >= budget:
                 problem = (

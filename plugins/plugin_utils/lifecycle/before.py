@@ -46,9 +46,8 @@ def as_listed(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[st
     }
     deployed_urls = {engine["url"] for engine in engines}
     found = {}
-    for (
-        engine
-    ) in planned:  # changed by a run that was killed before it was recorded; another engine may have had the URL
+    # A run that was killed before it was recorded changed these; of other URLs another engine may have been deployed with it.
+    for engine in planned:
         if own.get(engine["name"], set()) & here == {engine["url"]} and engine["url"] not in deployed_urls:
             found[engine["name"]] = engine["url"]
     for engine in sorted(engines, key=lambda engine: natural(engine["name"])):

@@ -195,3 +195,11 @@ WORD_BY_WORD = [
 def test_pages_are_not_translated_word_by_word(page):
     """Phrases that nobody who writes about Ascend would write; a reviewer found them in earlier texts."""
     assert [phrase for phrase in WORD_BY_WORD if phrase in page.read_text(encoding="utf-8")] == []
+
+
+@pytest.mark.parametrize("path", chinese.CATALOGS, ids=lambda path: path.stem)
+def test_a_literal_ends_where_docutils_sees_it(path):
+    """Before a letter or an opening bracket the backquotes do not end it, and it goes on to the next ones."""
+    parts = [entry.msgstr.split("``") for entry in polib.pofile(str(path))]
+    found = [each[i] for each in parts for i in range(1, len(each) - 1, 2) if re.match(r"[\w（《「【“‘(]", each[i + 1])]
+    assert found == [], "put a space behind it"

@@ -406,7 +406,7 @@ def store_key(case: Case) -> t.Iterator[Finding]:
     """
     if case.context.description.store.backend != "mooncake":
         return  # other files, other keys
-    known = set(case.context.release.store_keys) or KEYS | (set() if case.npu else LATER_KEYS)
+    known = (set(case.context.release.store_keys) or KEYS) if case.npu else KEYS | LATER_KEYS
     for key in case.context.description.store.options:
         if key not in known:
             value = case.context.description.store.options[key]

@@ -162,7 +162,7 @@ def test_a_cluster_is_reached_from_here_and_no_host_is_asked_or_has_a_bundle(act
 @pytest.mark.parametrize(
     "options, shown",
     [
-        ({"show": "services"}, ["table\nservices"]),
+        ({"show": "commands"}, ["table\ncommands"]),
         ({"show": "json"}, [json.dumps(PLAN, indent=4, sort_keys=True)]),
         ({"show": "none"}, []),
         ({"quiet": True}, []),
@@ -174,6 +174,13 @@ def test_a_cluster_is_reached_from_here_and_no_host_is_asked_or_has_a_bundle(act
 )
 def test_what_is_shown(act, options, shown):
     assert not act(**options).get("failed") and act.shown == shown
+
+
+def test_another_word_names_the_variable(act):
+    with pytest.raises(
+        AnsibleError, match="inference_plan_show is 'tabel'. Nothing was planned. Fix: one of table, advice"
+    ):
+        act(show="tabel")
 
 
 def test_memory_needs_the_facts_of_a_model(act):

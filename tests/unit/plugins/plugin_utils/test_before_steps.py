@@ -189,9 +189,10 @@ NEW = [engine("d-1", "http://a:5"), engine("d-0", "http://a:4"), engine("d-2", "
         ({"decode": ["http://a:20", "http://a:3", "http://b:1"]}, ["http://a:20", "http://a:3", "http://b:1"]),
         ({"decode": ["http://a:3", "http://a:2"]}, ["http://a:2", "http://a:3", "http://b:1"]),
         ({"decode": ["http://a:1", "http://a:3"]}, ["http://a:3", "http://a:1", "http://b:1"]),
-        ({"decode": ["http://a:4", "http://a:3"]}, ["http://a:3", "http://a:1", "http://b:1"]),
-        ({"decode": ["http://a:5"]}, None),
-        ({"decode": ["http://a:3", "http://a:5"]}, ["http://a:2", "http://a:3", "http://b:1"]),  # as it is planned
+        # as it is planned, by a run that was killed
+        ({"decode": ["http://a:4", "http://a:3"]}, ["http://a:3", "http://a:4", "http://b:1"]),
+        ({"decode": ["http://a:5"]}, ["http://a:5", "http://a:1", "http://b:1"]),
+        ({"decode": ["http://a:3", "http://a:5"]}, ["http://a:5", "http://a:3", "http://b:1"]),
         # of another pool, another host, without a port
         ({"prefill": ["http://a:3"], "decode": ["http://c:3", "http://a", "http://a:x"]}, None),
     ],

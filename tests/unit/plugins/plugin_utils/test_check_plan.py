@@ -1162,7 +1162,8 @@ def recorded(facts_):
         ("0.18.0", "3.9.18", True),
         ("0.23.0", "3.12.4", False),
         ("0.23.0", "3.13.0", True),
-        ("0.25.1rc1", "3.13.0", False),
+        ("0.25.1rc1", "3.12.4", False),
+        ("0.25.1rc1", "3.13.0", True),  # the compatibility matrix of its documents
     ],
 )
 def test_the_release_s_package_installs_into_the_host_s_python(release, version, wrong):

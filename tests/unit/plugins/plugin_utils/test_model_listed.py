@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import bisect
+
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.model_refusal import model_refusal
+from ansible_collections.ascend.inference.plugins.module_utils.tools.engine_kinds import ENGINE_KINDS
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import model_listed
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
 
@@ -102,8 +105,46 @@ def test_the_share_of_a_device_begins_to_be_too_large_at_its_budget(plan):
     alone = {**plan, "services": [{**engine, "argv": [word for word in argv if word != "--enable-expert-parallel"]}]}
     used = float(argv[argv.index("--gpu-memory-utilization") + 1]) if "--gpu-memory-utilization" in argv else 0.9
     budget = int(65536 * 2**20 * used)
-    assert ids(alone, npus(plan), weight_bytes=budget * ranks) == ["MODEL-MEMORY"]
-    assert ids(alone, npus(plan), weight_bytes=(budget - 1) * ranks) == []
+    dense = {"config": {"num_experts": None}}
+    assert ids(alone, npus(plan), weight_bytes=budget * ranks, **dense) == ["MODEL-MEMORY"]
+    assert ids(alone, npus(plan), weight_bytes=(budget - 1) * ranks, **dense) == []
+
+
+def test_ranks_of_prefill_context_parallelism_share_the_experts(plan):
+    more = [{**each, "argv": [*each["argv"], "--prefill-context-parallel-size", "2"]} for each in plan["services"]]
+    limits = []
+    for services in (plan["services"], more):
+        sizes = range(2**30, 2**50, 2**30)
+        limits.append(
+            bisect.bisect_left(
+                sizes, 1, key=lambda size: len(ids({**plan, "services": services}, npus(plan), weight_bytes=size))
+            )
+        )
+    assert limits[1] == pytest.approx(2 * limits[0], rel=0.01)
+
+
+def test_an_odd_answer_of_a_host_about_its_npus_says_nothing_of_the_model(plan):
+    first = plan["hosts"][0]["name"]
+    for odd in (["x"], {"npus": [7]}, {"npus": {"a": None}}):
+        assert ids(plan, {**npus(plan), first: odd}) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "env"),
+    [
+        (["--rope-scaling", '{"rope_type": "yarn", "factor": 4.0}'], {}),
+        ([], {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "true"}),
+    ],
+)
+def test_positions_may_be_more_than_config_json_says(plan, more, env):
+    short = {"config": {"max_position_embeddings": 16384}}
+    services = [
+        {**each, "argv": [*each["argv"], *more], "env": {**each["env"], **env}}
+        if each["kind"] in ENGINE_KINDS
+        else each
+        for each in plan["services"]
+    ]
+    assert (ids(plan, **short), ids({**plan, "services": services}, **short)) == (["MODEL-FIGURES"], [])
 
 
 def test_a_repaired_configuration_is_not_refused(plan):

@@ -90,4 +90,6 @@ def decided(new, old):
     found = {host["name"]: observed(json.dumps(old), {"healthy": []}) for host in new["hosts"]}
     found["d2"] = observed(json.dumps(old), {"outdated": [edited]})
     steps = decide(new, found, allow_pause=True, early=False, check=False).steps
-    return json.dumps({key: steps[key] for key in ("vacate", "orphaned", "roll", "notes", "deregistered")}, default=sorted)
+    return json.dumps(
+        {key: steps[key] for key in ("vacate", "orphaned", "roll", "notes", "deregistered")}, default=sorted
+    )

@@ -46,6 +46,9 @@ def test_engines_that_left_finish_beside_all_decode_engines_that_may_fetch():
     step = Step("Wait", "drain", {"n1": {}, "n2": {}}, fill="leaving", asked=0, given=given)
     answers = {"n2": {"left": [stranger, planned[0], engine("decode-8", "decode")]}}
     downstream = ["http://decode-0", "http://decode-1", "http://decode-8"]
-    assert leaving(step, "n1", answers) == {"engines": [gone], "downstream": downstream}
+    # Where another host says that decode engines are, n1 asks nobody: it waits for all that is held.
+    assert leaving(step, "n1", answers) == {"engines": [gone], "downstream": []}
+    known = {"n2": {"left": [stranger, planned[1]]}}
+    assert leaving(step, "n1", known) == {"engines": [gone], "downstream": downstream[:2]}
     assert leaving(step, "n2", answers) == {"engines": [stranger, answers["n2"]["left"][2]], "downstream": downstream}
     assert leaving(Step("Wait", "drain", {}, given={**given, "leaving": []}), "n1", {}) is None

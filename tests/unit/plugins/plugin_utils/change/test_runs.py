@@ -57,3 +57,9 @@ def test_a_balancer_that_does_not_answer_sends_requests_to_nobody():
         answers = {**states, "servers": {"after": rows, lost: True}, "holds": {"held": True, lost: True}}
         assert seen_here(answers) == {**states, "servers": {}, "holds": False}
     assert seen_here(states) == {**states, "servers": {}, "holds": False}
+
+
+def test_a_record_that_cannot_be_read_is_compared_as_the_verified_plan():
+    """Root of one host would end each rollback with it."""
+    asked = comparisons({"old": {"plan_version": 4}, "new": PLANS[1]}, HOST, {}, "ascend", {})
+    assert asked["old"].arguments == asked["new"].arguments

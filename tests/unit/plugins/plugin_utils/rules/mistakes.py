@@ -555,6 +555,12 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ASCEND-DIRECT", "p2p-0.11", {f"{P}.kv.mooncake.use_ascend_direct": False}),
     W("STORE-LAYERWISE", "both", {f"{P}.kv.store.use_layerwise": True}),
     M(
+        "STORE-LAYERWISE",
+        "both",
+        {"inference_release": "0.30.0rc2", "inference_engine_install": "site", f"{P}.kv.store.use_layerwise": True},
+        f"{P}.kv.store.use_layerwise",
+    ),
+    M(
         "FINE-TP",
         "p2p",
         {f"{P}.args.additional-config": {"finegrained_tp_config": {"oproj_tensor_parallel_size": 1}}},
