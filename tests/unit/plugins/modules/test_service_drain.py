@@ -58,6 +58,18 @@ def test_requests_are_waited_for(engine, name):
     assert waited(engine, [{name: 1.0}] * 6 + [{}]) == (5.0, {})
 
 
+def test_a_machine_that_started_since_begins_anew():
+    """Its clock is younger than that of the earlier call: an idle time in the future would never be long enough."""
+    now = [5.0]
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    begun = {"began": 9000.0, "idle_since": 9001.0, "due": {}, "fetched": {}}
+    found = drain([PREFILL], (), 60, 2, lambda url: IDLE, lambda: now[0], sleep, begun=begun)
+    assert found[:2] == (2.0, {})
+
+
 def test_an_engine_must_stay_idle():
     assert waited(DECODE, [{}, {}, {RUNNING: 1.0}, {}]).seconds == 3.5
 
