@@ -3,47 +3,76 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A whole plan as text that a person reads in a review: each changed value is a changed line.
 
-The first service of a kind and the first host are complete. The second and the last show what differs from it (``+`` and
-``-``), which is how names, ports, ranks and devices count on; those between them are only counted.
+Of services of a kind, and of other lists, the first is complete. The second and the last show what differs from it (``+`` and ``-``), which is how
+names, ports, ranks and devices count on; those between them are only counted. Of the engines one kind is complete, and the others are shown beside
+it; a plan may be shown beside another one. ``{name}``, ``{address}`` and ``{directory}`` are those of the service, so that what differs has another meaning.
 Facts of the release are left out: they are compared with the release's own sources elsewhere.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 
 import yaml
 
 HEAD = "# SPDX-License-Identifier: GPL-3.0-or-later\n# Written by test_plans.py, which names the command.\n"
 LEFT_OUT = ("release_facts", "digest", "revision", "groups", "plan_version")
-RUNS_WITH = ("name", "kind", "devices", "argv", "env", "ports", "source", "start", "stop", "health", "files")
+RUNS_WITH = ("name", "kind", "address", "devices", "argv", "env", "ports", "source", "start", "stop", "health", "files")
+ENGINES = ("colocated", "decode", "prefill", "encode")
+FIRST, SECOND, LAST, COUNT = "first", "second", "last", "in all"
 Data = t.Mapping[str, t.Any]
 
 
-def services_text(plan: Data) -> str:
-    """What the first service of each kind runs with, and the findings: what a recipe decides."""
+def plan_text(plan: Data, other: Data | None = None, name: str = "") -> str:
+    """The plan as lines of YAML, without what repeats, and without what the other plan, which has a name, has as well."""
+    shown = _whole(plan)
+    if other is None:
+        return _text(shown)
+    return _text({"beside": name, **_difference(_whole(other), shown)})
+
+
+def services_text(plan: Data, other: Data, name: str) -> str:
+    """What the first service of each kind runs with, beside the other plan's, and the findings: what a recipe decides."""
+    return _text({"beside": name, **_difference(_deciding(other), _deciding(plan))})
+
+
+def _whole(plan: Data) -> dict[str, t.Any]:
+    shown = {name: _without_repetition(value) for name, value in plan.items() if name not in (*LEFT_OUT, "services")}
+    shown["findings"] = [f"{finding['id']} {finding['path']}: {finding['problem']}" for finding in plan["findings"]]
+    kinds: dict[str, list[Data]] = {}
+    for service in plan["services"]:
+        kinds.setdefault(service["kind"], []).append(_readable(service, plan["directory"]))
+    engine = next((kind for kind in ENGINES if kind in kinds), "")
+    shown["services"] = {kind: _series(members) for kind, members in kinds.items()}
+    for kind in set(ENGINES) & set(kinds) - {engine}:
+        others = shown["services"][kind]
+        others[f"{FIRST}, beside {engine}"] = _difference(kinds[engine][0], others.pop(FIRST))
+    return _plain(shown)
+
+
+def _deciding(plan: Data) -> dict[str, t.Any]:
     first = {service["kind"]: service for service in reversed(plan["services"])}
     services = [{name: service[name] for name in RUNS_WITH} for service in first.values()]
-    return plan_text({"release": plan["release"], "findings": plan["findings"], "services": services})
+    return _whole({**{name: plan[name] for name in ("release", "findings", "directory")}, "services": services})
 
 
-def plan_text(plan: Data) -> str:
-    """The plan as lines of YAML, without what repeats."""
-    shown = {name: value for name, value in plan.items() if name not in (*LEFT_OUT, "services")}
-    shown["findings"] = [f"{finding['id']} {finding['path']}: {finding['problem']}" for finding in plan["findings"]]
-    shown["services"] = _beside_first([_readable(service) for service in plan["services"]], lambda item: item["kind"])
-    return HEAD + yaml.safe_dump(
-        _plain(_without_repetition(shown)), sort_keys=True, width=150, allow_unicode=True, default_flow_style=None
-    )
+def _text(shown: Data) -> str:
+    return HEAD + yaml.safe_dump(shown, sort_keys=True, width=150, allow_unicode=True, default_flow_style=None)
 
 
-def _readable(service: Data) -> dict[str, t.Any]:
+def _readable(service: Data, directory: str) -> dict[str, t.Any]:
     """A service without its digest, with one line for each argument and each property of a JSON value."""
-    found = {name: value for name, value in service.items() if name != "digest"}
+    found = {name: value for name, value in service.items() if name not in ("digest", "name", "kind")}
     found["argv"] = _arguments(service["argv"])
-    found["files"] = {file["path"]: {**file, "content": file["content"].splitlines()} for file in service["files"]}
-    return found
+    files = {file["path"]: {**file, "content": file["content"].splitlines()} for file in service["files"]}
+    found["files"] = {path: {name: file[name] for name in file if name != "path"} for path, file in files.items()}
+    text = json.dumps(found).replace(directory, "{directory}")
+    for own in ("name", "address"):
+        if service[own]:
+            text = re.sub(rf"(?<![\w.]){re.escape(service[own])}(?![\w-]|\.\d)", f"{{{own}}}", text)
+    return {"name": service["name"], "kind": service["kind"], **json.loads(text)}
 
 
 def _arguments(argv: t.Sequence[str]) -> list[str]:
@@ -64,17 +93,13 @@ def _leaves(value: t.Any, path: str = "") -> list[str]:
     return [f"{path}: {json.dumps(value)}"]
 
 
-def _beside_first(items: t.Sequence[Data], kind_of: t.Callable[[Data], str]) -> dict[str, t.Any]:
-    kinds: dict[str, list[Data]] = {}
-    for item in items:
-        kinds.setdefault(kind_of(item), []).append(item)
-    return {kind: _series(members) for kind, members in kinds.items()}
-
-
-def _series(members: t.Sequence[Data]) -> list[t.Any]:
-    others = [members[1], members[-1]] if len(members) > 2 else list(members[1:])
-    count = [f"{len(members)} in all"] if len(members) > 3 else []
-    return [members[0], *(_difference(members[0], item) for item in others), *count]
+def _series(members: t.Sequence[Data]) -> dict[str, t.Any]:
+    found: dict[str, t.Any] = {FIRST: members[0]}
+    if len(members) > 1:
+        found[SECOND] = _difference(members[0], members[1])
+    if len(members) > 2:
+        found[LAST] = _difference(members[0], members[-1])
+    return {**found, COUNT: len(members)} if len(members) > 3 else found
 
 
 def _without_repetition(section: t.Any) -> t.Any:
@@ -82,20 +107,29 @@ def _without_repetition(section: t.Any) -> t.Any:
     if isinstance(section, dict):
         return {name: _without_repetition(value) for name, value in section.items()}
     if isinstance(section, list) and all(isinstance(item, dict) for item in section):
-        return _series(section) if section else []
+        return _series(section) if section else {}
     return section
 
 
 def _difference(first: t.Any, other: t.Any) -> t.Any:
     if isinstance(first, dict) and isinstance(other, dict):
         gone = [f"- {key}" for key in first if key not in other]
-        found = {key: _difference(first.get(key), value) for key, value in other.items() if first.get(key) != value}
+        changed = {key: value for key, value in other.items() if first.get(key) != value}
+        found = {
+            key: value if _is_difference(key) else _difference(first.get(key), value) for key, value in changed.items()
+        }
         return {**found, **({"gone": gone} if gone else {})}
     if isinstance(first, list) and isinstance(other, list):
-        return [f"+ {_word(item)}" for item in other if item not in first] + [
-            f"- {_word(item)}" for item in first if item not in other
-        ]
+        new = [f"+ {_word(item)}" for item in other if item not in first]
+        lines = new + [f"- {_word(item)}" for item in first if item not in other]
+        in_order = [item for item in other if item in first] == [item for item in first if item in other]
+        return lines if in_order and len(lines) < len(other) else other
     return other
+
+
+def _is_difference(key: str) -> bool:
+    """Whether the value of a key says already what differs: it is shown as it is."""
+    return key in (SECOND, LAST) or key.startswith(f"{FIRST}, ")
 
 
 def _word(item: t.Any) -> str:

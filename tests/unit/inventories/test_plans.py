@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import typing as t
@@ -38,6 +39,13 @@ FEATURES: dict[str, tuple[str, dict[str, t.Any]]] = {
     "cpu": ("cpu", {"inference_kv_hold_timeout": 60}),
 }
 PLANS = pathlib.Path(__file__).parent / "plans"
+# Complete, and what all others are shown beside.
+WHOLE = "a3_2p1d"
+
+
+@functools.cache
+def whole() -> dict[str, t.Any]:
+    return plan_of(WHOLE)
 
 
 def expect(name: str, text: str) -> None:
@@ -53,18 +61,19 @@ def expect(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_plan_of_an_inventory(name, tmp_path):
-    expect(f"inventory-{name}", plan_text(plan_of(name, with_values(name, tmp_path))))
+    beside = () if name == WHOLE else (whole(), f"inventory-{WHOLE}")
+    expect(f"inventory-{name}", plan_text(plan_of(name, with_values(name, tmp_path)), *beside))
 
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_plan_of_a_recipe(name):
     variables, inventory, _documented = described(name)
-    expect(f"recipe-{name}", services_text(launch_plan(variables, inventory)))
+    expect(f"recipe-{name}", services_text(launch_plan(variables, inventory), whole(), f"inventory-{WHOLE}"))
 
 
 @pytest.mark.parametrize("name", sorted(FEATURES))
 def test_plan_with_a_feature_that_no_inventory_has(name):
-    expect(f"feature-{name}", plan_text(launch_plan(*family(*FEATURES[name]))))
+    expect(f"feature-{name}", plan_text(launch_plan(*family(*FEATURES[name])), whole(), f"inventory-{WHOLE}"))
 
 
 def test_no_text_without_a_plan():
