@@ -109,6 +109,12 @@ def merged(
     return sorted((row for row in every.values() if row["releases"]), key=lambda row: str(row["text"]))
 
 
+def as_text(name: str, rows: t.Iterable[t.Mapping[str, t.Any]]) -> str:
+    """JSON with a list of this name, one entry a line, so that a review shows one line for each."""
+    entries = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return f'{{"{name}": [\n{entries}\n]}}\n'
+
+
 def main() -> int:
     """Compare or write; 1 if a text has no meaning."""
     import compare
@@ -121,7 +127,7 @@ def main() -> int:
     names = asked.releases.split(",")
     if asked.write:
         rows = merged(known() if KNOWN.exists() else [], {name: read(run.unpacked(name)) for name in names})
-        KNOWN.write_text(json.dumps({"texts": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        KNOWN.write_text(as_text("texts", rows), encoding="utf-8")
     lines = [f"{name}: {line}" for name in names for line in differences(name, run.unpacked(name))]
     print("\n".join(lines) or "Each message has its meaning.")
     return 1 if lines else 0

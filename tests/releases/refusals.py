@@ -95,7 +95,7 @@ def main() -> int:
     folders = {name: run.unpacked(name) for name in RELEASES}
     if asked.write:
         rows = merged(known() if KNOWN.exists() else [], {name: read(folder) for name, folder in folders.items()})
-        KNOWN.write_text(json.dumps({"refusals": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        KNOWN.write_text(messages.as_text("refusals", rows), encoding="utf-8")
     lines = [f"{name}: {line}" for name, folder in folders.items() for line in differences(name, folder)]
     print("\n".join(lines) or "Each refusal has its meaning.")
     return 1 if lines else 0

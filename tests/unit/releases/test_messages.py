@@ -109,3 +109,7 @@ def test_the_simulator_has_the_words_of_the_default_release():
     )
     with pytest.raises(KeyError):
         texts.said("0.18.0", ("no such text",), 1)
+
+
+def test_the_file_has_one_line_for_each_text():
+    assert messages.KNOWN.read_text(encoding="utf-8") == messages.as_text("texts", ROWS)

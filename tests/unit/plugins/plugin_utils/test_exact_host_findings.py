@@ -24,7 +24,6 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_c
 FILE = pathlib.Path(__file__).with_name("exact_host_findings.txt")
 COMMAND = "RENEW_FINDINGS=1 pytest -n 0 test_exact_host_findings.py"
 HEAD = f"# SPDX-License-Identifier: GPL-3.0-or-later\n# Written by the test: {COMMAND}\n"
-KEYS = ("severity", "id", "path", "value", "problem", "why", "fix")
 LINKS = (("hccs", {}, FAULTS), ("roce", {"inference_link": "roce"}, ROCE_FAULTS))
 
 
@@ -41,6 +40,12 @@ def named():
 ROWS = named()
 
 
+def lines(finding):
+    """A finding in three lines."""
+    head = "{severity} {id} {path} = {value}: {problem}".format(**finding)
+    return f"{head}\n  why: {finding['why']}\n  fix: {finding['fix']}\n"
+
+
 def read():
     """The findings of each fault as they are kept."""
     text = FILE.read_text(encoding="utf-8") if FILE.is_file() else ""
@@ -53,7 +58,7 @@ def test_exactly_this_is_said_about_a_fault(name):
     wanted = plan(**changes)
     data = facts(wanted)
     plant(data)
-    text = "".join("".join(f"{key}: {item[key]}".rstrip() + "\n" for key in KEYS) for item in check_plan(wanted, data))
+    text = "".join(map(lines, check_plan(wanted, data)))
     known = read()
     if os.environ.get("RENEW_FINDINGS"):
         known[name] = text
