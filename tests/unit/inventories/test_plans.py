@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import pathlib
+import tempfile
 import typing as t
 
 import pytest
@@ -23,6 +24,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.
 
 # A family of valid deployments, and what differs from it.
 FEATURES: dict[str, tuple[str, dict[str, t.Any]]] = {
+    "none": ("both", {}),
     "entry": (
         "both",
         {
@@ -39,13 +41,30 @@ FEATURES: dict[str, tuple[str, dict[str, t.Any]]] = {
     "cpu": ("cpu", {"inference_kv_hold_timeout": 60}),
 }
 PLANS = pathlib.Path(__file__).parent / "plans"
-# Complete, and what all others are shown beside.
-WHOLE = "a3_2p1d"
+# Complete, and what the others are shown beside that are not beside one of their kind.
+WHOLE = "inventory-a3_2p1d"
+BESIDE = {
+    "inventory-a3_kthena_1p1d": "inventory-a3_mooncake_1p1d",
+    "inventory-local_pool": "inventory-local",
+    **{f"feature-{name}": "feature-none" for name in FEATURES if name != "none"},
+}
 
 
 @functools.cache
-def whole() -> dict[str, t.Any]:
-    return plan_of(WHOLE)
+def planned(name: str) -> dict[str, t.Any]:
+    """The plan with this name."""
+    kind, _dash, own = name.partition("-")
+    if kind == "feature":
+        return launch_plan(*family(*FEATURES[own]))
+    with tempfile.TemporaryDirectory() as folder:
+        return plan_of(own, with_values(own, pathlib.Path(folder)))
+
+
+def shown(name: str) -> str:
+    if name == WHOLE:
+        return plan_text(planned(name))
+    beside = BESIDE.get(name, WHOLE)
+    return plan_text(planned(name), planned(beside), beside)
 
 
 def expect(name: str, text: str) -> None:
@@ -60,20 +79,19 @@ def expect(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_plan_of_an_inventory(name, tmp_path):
-    beside = () if name == WHOLE else (whole(), f"inventory-{WHOLE}")
-    expect(f"inventory-{name}", plan_text(plan_of(name, with_values(name, tmp_path)), *beside))
+def test_plan_of_an_inventory(name):
+    expect(f"inventory-{name}", shown(f"inventory-{name}"))
 
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_plan_of_a_recipe(name):
     variables, inventory, _documented = described(name)
-    expect(f"recipe-{name}", services_text(launch_plan(variables, inventory), whole(), f"inventory-{WHOLE}"))
+    expect(f"recipe-{name}", services_text(launch_plan(variables, inventory), planned(WHOLE), WHOLE))
 
 
 @pytest.mark.parametrize("name", sorted(FEATURES))
 def test_plan_with_a_feature_that_no_inventory_has(name):
-    expect(f"feature-{name}", plan_text(launch_plan(*family(*FEATURES[name])), whole(), f"inventory-{WHOLE}"))
+    expect(f"feature-{name}", shown(f"feature-{name}"))
 
 
 def test_no_text_without_a_plan():
