@@ -73,12 +73,6 @@ class Run:
         return [(name, sorted(host for host in each if each[host] != "skipping")) for name, each in found]
 
 
-def test_all_steps_are_played_in_order_though_one_host_is_slow(tmp_path):
-    run = Run(tmp_path, slow="0.3")
-    assert run.code == 0, run.output
-    assert run.played() == [(title, list(ON[title])) for title in TITLES]
-
-
 @pytest.mark.parametrize(
     ("case", "code", "unlocked"),
     [
@@ -108,7 +102,7 @@ def test_a_host_that_stays_lost_keeps_no_other_from_its_way_back(tmp_path):
 
 
 @pytest.mark.parametrize("away", [0, 99], ids=["is there", "is lost"])
-def test_a_step_on_a_host_that_is_not_in_the_play_may_lose_it(tmp_path, away):
+def test_all_steps_are_played_in_order_though_one_host_is_slow_and_one_beyond_the_play_is_lost(tmp_path, away):
     run = Run(tmp_path, away=away, slow="0.3")
     assert run.code == 0, run.output
     assert run.played() == [(title, list(ON[title])) for title in TITLES]
