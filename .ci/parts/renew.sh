@@ -2,7 +2,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Write all records and generated pages again: texts of plans, findings and rehearsals, digests, pages of variables and of roles. Read `git diff`.
+# Write all records and generated pages again: texts of plans, findings and rehearsals, pages of variables and of roles. Read `git diff`.
 # With arguments only those that are named; a rehearsal by the beginning of its name: renew.sh plans pages deploy/first upgrade/
 . "$(dirname "$0")/../lib.sh"
 use dev
@@ -18,9 +18,9 @@ for name in "$@"; do
     say "$name"
     case $name in
         plans)
-            RENEW_PLANS=1 RENEW_FINDINGS=1 RENEW_DIGESTS=1 pytest -q -n 0 tests/unit/inventories \
+            RENEW_PLANS=1 RENEW_FINDINGS=1 pytest -q -n 0 tests/unit/inventories \
                 tests/unit/plugins/plugin_utils/rules/test_exact_findings.py \
-                tests/unit/plugins/plugin_utils/test_exact_host_findings.py tests/unit/plugins/module_utils/test_replayed_evidence.py || failed=1
+                tests/unit/plugins/plugin_utils/test_exact_host_findings.py || failed=1
             ;;
         pages)
             for page in docs/*.py; do

@@ -27,7 +27,6 @@ NEAR = 6  # test files that are tried first
 WHOLE = {
     "/plan/": ("tests/unit/inventories/test_plans.py",),
     "/rules/": ("tests/unit/plugins/plugin_utils/rules/test_exact_findings.py",),
-    "/verify/": ("tests/unit/plugins/module_utils/test_replayed_evidence.py",),
 }
 
 PAGES = {  # tests of generated pages and of documentation, by folder of their sources

@@ -8,8 +8,10 @@ from __future__ import annotations
 import types
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify import load, pool
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
+from ansible_collections.ascend.inference.plugins.module_utils.verify import load, pool, ready
 from ansible_collections.ascend.inference.plugins.module_utils.verify.metrics import Served
+from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Limits
 from ansible_collections.ascend.inference.plugins.module_utils.verify.ready import needed_tokens
 from ansible_collections.ascend.inference.plugins.module_utils.verify.transfer import Window, judge, of_sent, window_of
 
@@ -255,3 +257,20 @@ def test_the_long_prompt_has_more_than_a_chunk_and_fits(room, chunk, given, toke
     else:
         with pytest.raises(Reached, match=f"^{tokens}$"):
             load.check_long(probe)
+
+
+@pytest.mark.parametrize(("limit", "wanted"), [(5.0, 5.0), (300.0, 30.0)])
+def test_a_list_of_models_has_the_time_of_a_request_and_at_most_half_a_minute(monkeypatch, limit, wanted):
+    asked = []
+
+    def ask(target, path, timeout=None):
+        asked.append((path, timeout))
+        return Reply(404, "", 0.0, "", "")
+
+    monkeypatch.setattr(ready, "ask", ask)
+    probe = types.SimpleNamespace(
+        target=lambda engine: "engine",
+        get=lambda target, path: Reply(200, "", 0.0, "", ""),
+        limits=Limits(request=limit),
+    )
+    assert ready._unfit(probe, "engine") and asked == [("/v1/models", wanted)]
