@@ -86,14 +86,40 @@ def recorded(service):
     ["deploy", pytest.param("rollback", marks=pytest.mark.long), pytest.param("site", marks=pytest.mark.long)],
 )
 def test_another_key_is_no_trap(service, playbook):
-    """``rollback`` and ``site`` begin with a third decode engine and changed settings, and ``rollback`` is refused before and after the trap."""
-    after = {}
-    if playbook != "deploy":  # a test before has left other keys
-        service.play("site", inference_allow_pause=True)
+    """Files get one key from a killed run, processes have the other, and one of these ends.
+
+    ``deploy`` shows that what processes tell leads to the refusal and to the way out, whose texts test_keys.py has. ``rollback`` and ``site`` show the
+    refusals of all playbooks, with a third decode engine and changed settings.
+    """
+    after = refused_before(service, playbook) if playbook != "deploy" else {}
+    allowed = {**after, **NEW, "inference_allow_pause": True}
+    service.play("deploy", fails=True, killed_at="Register the planned services", **allowed)
+    crash(service, "decode-1")
+    assert len(set(recorded(service).values())) == 2
+    started = service.starts()
+    assert "decode-1 started with the new ones already" in service.play("deploy", fails=True, **after, **NEW)
+    if playbook != "deploy":
+        assert "run with other keys than inference_secrets" in service.play("rollback", fails=True, **after, **NEW)
+        assert "started with different keys" in service.play("status", fails=True, **after, **NEW)
+    assert service.starts() == started
+    output = service.play(playbook, **allowed)
+    assert "no pause" not in output and "word-of-keys" not in output
+    assert len(set(recorded(service).values())) == 1
     with load.Load(URL, "tiny", clients=2) as requests:
-        if playbook != "deploy":
-            after = {"inference_pools": service.pools(2, 3), **EIGHT}
-            service.play("deploy", **after)  # a new engine gets a file of secrets, which changes no key
+        if playbook == "deploy":
+            time.sleep(3)
+        else:
+            unchanged = after if playbook == "site" else {}
+            assert "No changes" in service.play("plan", options=["--diff"], **unchanged, **NEW)
+    assert nothing_lost(requests)["answered"]
+
+
+def refused_before(service, playbook):
+    """The variables of a service to which an engine was added, and which refuses other keys before anything is written."""
+    service.play("site", inference_allow_pause=True)  # a test before has left other keys
+    after = {"inference_pools": service.pools(2, 3), **EIGHT}
+    with load.Load(URL, "tiny", clients=2) as requests:
+        service.play("deploy", **after)  # a new engine gets a file of secrets, which changes no key
         written, started = service.written(), service.starts()
         shown = service.play("plan", options=["--diff"], **after, **NEW)
         engines = ", ".join(name for name in sorted(started) if name != "router")
@@ -104,21 +130,4 @@ def test_another_key_is_no_trap(service, playbook):
             assert "run with other keys than inference_secrets" in service.play("rollback", fails=True, **after, **NEW)
         assert (service.written(), service.starts()) == (written, started)
     nothing_lost(requests)
-    # What the trap left: files have one key, processes the other, and one of these has ended since.
-    allowed = {**after, **NEW, "inference_allow_pause": True}
-    service.play("deploy", fails=True, killed_at="Register the planned services", **allowed)
-    crash(service, "decode-1")
-    assert len(set(recorded(service).values())) == 2
-    started = service.starts()
-    assert "decode-1 started with the new ones already" in service.play("deploy", fails=True, **after, **NEW)
-    assert "run with other keys than inference_secrets" in service.play("rollback", fails=True, **after, **NEW)
-    assert "started with different keys" in service.play("status", fails=True, **after, **NEW)
-    assert service.starts() == started
-    output = service.play(playbook, **allowed)
-    assert "no pause" not in output and "word-of-keys" not in output
-    assert len(set(recorded(service).values())) == 1
-    with load.Load(URL, "tiny", clients=2) as requests:
-        assert "No changes" in service.play(
-            "plan", options=["--diff"], **(after if playbook != "rollback" else {}), **NEW
-        )
-    nothing_lost(requests)
+    return after

@@ -176,6 +176,7 @@ def real_store(cluster):
     log.close()
 
 
+@pytest.mark.long  # e2e-local has the real master and the real store
 @pytest.mark.integration
 def test_real_mooncake_store_over_tcp(cluster, prompt, real_store):
     path = config(cluster, f"127.0.0.1:{real_store}")

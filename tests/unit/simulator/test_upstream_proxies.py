@@ -155,6 +155,7 @@ def test_dead_decode_is_an_empty_200(cluster, hosts, prompt):
     assert prefill.counter("kv_cache_usage_perc") > 0  # held until the timeout
 
 
+@pytest.mark.long  # molecule's llmdatadist_1p2d has this proxy and this connector on hosts
 def test_load_balance_proxy_with_llmdatadist(cluster, prompt):
     setup = Setup(cluster)
     prefill, decode = setup.pair()
