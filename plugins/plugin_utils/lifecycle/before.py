@@ -70,6 +70,28 @@ def as_begun(deployed: Plan, plan: Plan, revisions: t.Iterable[str]) -> Plan:
     return {**deployed, "revision": others[0]} if deployed and others else deployed
 
 
+def as_running(deployed: Plan, plan: Plan, pending: Pending) -> Plan:
+    """The deployed plan with the planned services that run and that it lacks, after a run that added them was killed before it was recorded.
+
+    ``pending``: as `steps` asks of each host. They have their planned NPUs, ports and URLs here: nobody noted those with which they run.
+    """
+    known = {service["name"] for service in deployed.get("services", ())}
+    down = {(host, name) for host, found in pending.items() for name in found["down"]}
+    services = [
+        service
+        for service in plan["services"]
+        if service["name"] not in known
+        and service["host"] in pending
+        and (service["host"], service["name"]) not in down
+    ]
+    if not deployed or not services:
+        return deployed
+    members = {"engines": [], **(deployed.get("members") or {})}
+    engines = [each for each in (plan.get("members") or {}).get("engines", ()) if each["name"] in _names(services)]
+    members = {**members, "engines": [*members["engines"], *engines]} if engines else deployed.get("members")
+    return {**deployed, "services": [*deployed["services"], *services], "members": members}
+
+
 def left_out(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[str]]) -> set[str]:
     """Names of deployed engines that the routers have under none of their URLs; none if no router answers. ``deployed``: the result of `as_listed`."""
     here = {url for urls in listed.values() for url in urls}

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before import (
     as_begun,
     as_listed,
+    as_running,
     by_host,
     elsewhere,
     engines_as_deployed,
@@ -224,6 +225,27 @@ def test_plans_without_members_list_no_engine():
 )
 def test_engines_that_no_router_has_under_any_of_their_addresses(listed, out):
     assert left_out(plan(engines=ENGINES), plan(engines=NEW), listed) == out
+
+
+@pytest.mark.parametrize(
+    ("down", "asked", "added"),
+    [([], ["a"], ["d-9"]), (["d-9"], ["a"], []), ([], ["b"], [])],
+    ids=["runs", "is down", "nobody asked its host"],
+)
+def test_a_planned_service_that_runs_and_that_the_record_lacks_counts_as_deployed(down, asked, added):
+    """A run that added it was killed: it leaves the routers and finishes before it changes, like any other."""
+    recorded = {
+        "services": [{"name": "d-0", "host": "a"}],
+        "members": {"engines": [{"name": "d-0", "url": "http://a:1"}]},
+    }
+    new = {
+        "services": [*recorded["services"], {"name": "d-9", "host": "a"}],
+        "members": {"engines": [*recorded["members"]["engines"], {"name": "d-9", "url": "http://a:9"}]},
+    }
+    found = as_running(recorded, new, {host: {"down": down, "outdated": [], "other": []} for host in asked})
+    assert [service["name"] for service in found["services"]] == ["d-0", *added]
+    assert [engine["name"] for engine in found["members"]["engines"]] == ["d-0", *added]
+    assert as_running({}, new, {"a": {"down": []}}) == {}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ engines of two revisions, and a pool that served has an engine that serves. Only
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import os
@@ -42,6 +43,8 @@ OPERATIONS = (
     "npu",
     "router",
 )
+# That put no service on another host: a killed run notes neither the places nor the NPUs of what it added, and such a service may be in the way.
+STAY = ("instances", "limit", "kv", "api", "kv port")
 
 
 class Stopped(Exception):
@@ -49,11 +52,11 @@ class Stopped(Exception):
 
 
 class Rack:
-    """What runs: services by (host, name), the members of the router by URL, and the plan that the hosts recorded."""
+    """What runs: services by (host, name), the members of each router by URL, those that it must not get back, and the plan that hosts recorded."""
 
     def __init__(self):
-        self.running, self.members, self.recorded = {}, {}, {}
-        self.pause, self.died, self.runs = True, False, 0
+        self.running, self.lists, self.away, self.recorded = {}, {}, {}, {}
+        self.pause, self.died, self.runs, self.begun = True, False, 0, set()
 
     def pending(self, plan):
         """What the module service_state reports of each planned host."""
@@ -73,7 +76,18 @@ class Rack:
     def serving(self, kind):
         """URLs of engines of a pool that the router has and that run."""
         alive = {url_of(service) for service in self.running.values() if service["health"]}
-        return {url for url, found in self.members.items() if found == kind and url in alive}
+        return {url for members in self.lists.values() for url in members if members[url] == kind and url in alive}
+
+    def listed(self):
+        return {url for members in self.lists.values() for url in members}
+
+    @property
+    def members(self):
+        """Those of the planned router, which is the one that is changed."""
+        return self.lists.setdefault(self.router(), {})
+
+    def router(self):
+        return self.plan["members"]["host"], self.plan["members"]["router"]
 
     def drop(self, engines, allowed):
         for kind in {engine["kind"] for engine in engines}:
@@ -82,11 +96,21 @@ class Rack:
                 raise Stopped(kind)
         for engine in engines:
             self.members.pop(engine["url"], None)
+            self.away.setdefault(self.router(), set()).add(engine["url"])
 
     def end(self, place):
         service = self.running.pop(place, None)
         if service and service["kind"] in ENGINES and service["health"]:
-            assert self.pause or url_of(service) not in self.members, f"{place} stops while the router has it"
+            assert self.pause or url_of(service) not in self.listed(), f"{place} stops while the router has it"
+        self.lists.pop(place, None)
+
+    def crash(self, place):
+        """A process ends, or its host: those of its instance end and start with it (``PartOf=``, or without their peer)."""
+        gone = self.running.get(place, {})
+        for other, service in list(self.running.items()):
+            if (service["kind"], service["instance"]) == (gone.get("kind"), gone.get("instance")):
+                self.running.pop(other)
+                self.lists.pop(other, None)
 
     def start(self, service, revision):
         place = (service["host"], service["name"])
@@ -96,16 +120,24 @@ class Rack:
                 clash = set(used(other)) & set(used(service))
                 assert not clash, f"{name} still has {clash}, which {service['name']} needs"
         self.running[place] = {**service, "revision": revision, "run": self.runs}
+        if place == self.router():  # its command and its start program add what is planned
+            away = self.away.get(place, ())
+            self.lists[place] = {each["url"]: each["kind"] for each in self.engines() if each["url"] not in away}
         self.one_revision()
+
+    def engines(self):
+        return self.plan["members"]["engines"]
 
     def add(self, engines):
         self.members.update({engine["url"]: engine["kind"] for engine in engines})
+        self.away.setdefault(self.router(), set()).difference_update(self.members)
         self.one_revision()
 
     def one_revision(self):
         alive = {url_of(service): service["revision"] for service in self.running.values() if service["health"]}
-        found = {alive[url] for url in self.members if url in alive}
-        assert len(found) < 2, "engines of two revisions are behind one router"
+        for members in self.lists.values():
+            found = {alive[url] for url in members if url in alive}
+            assert len(found) < 2, "engines of two revisions are behind one router"
 
     def observed(self, plan):
         """What the hosts of a plan say: of the services, and the first router of its engines; each has the recorded plan."""
@@ -123,29 +155,42 @@ class Rack:
         answers = (
             {section["host"]: {"routers": routers}} if (section["host"], section["router"]) in self.running else {}
         )
-        return {host: observed(text, found[host], **answers.get(host, {})) for host in found}
+        begun = {"recorded": {"revisions": sorted(self.begun)}} if self.begun else {}
+        return {host: observed(text, found[host], **begun, **answers.get(host, {})) for host in found}
 
     def digest(self, place):
         return self.running.get(place, {}).get("digest")
 
-    def deploy(self, plan):
-        """The steps of a deploy; whether the change was a pause."""
+    def deploy(self, plan, killed=None, allowed=None):
+        """The steps of a deploy; whether the change was a pause.
+
+        ``killed``: the number of steps after which the run is killed; ``allowed``: whether a pause is, None for one that is needed.
+        """
         first = not self.recorded
         self.runs += 1
         self.plan, self.served = plan, {kind for kind in ENGINES if self.serving(kind)}
-        self.moved = "router" in {service["kind"] for service in plan["services"]} and moved_router(plan, self.recorded)
         found, inventory = self.observed(plan), {host for host, _name in self.running}
         early = deploy(plan, found, False, True, False, inventory, {}, 300, 300)
+        if early.refusals and allowed is False:
+            raise Stopped(*early.refusals)
         self.pause = first or bool(early.refusals) or bool(decide(plan, found, False, True, False).steps["pauses"])
-        script = deploy(plan, found, bool(early.refusals), False, False, inventory, {}, 300, 300)
+        # Nothing is answered anyway; or by a router that only a killed run knew, on a host that is in no plan, so that nobody asks it.
+        self.pause = (
+            self.pause or len(self.served) < len(ENGINES) or bool({host for host, _name in self.lists} - {*found})
+        )
+        script = deploy(plan, found, allowed or bool(early.refusals), False, False, inventory, {}, 300, 300)
         assert not script.refusals
         same = {(service["host"], service["name"]): service["digest"] for service in plan["services"]}
         for place, service in self.running.items():  # engines that are as planned belong to the plan's revision
             if same.get(place) == service["digest"]:
                 service["revision"] = plan["revision"]
-        for step in script.steps:
+        self.begun.add(plan["revision"])
+        for step in script.steps[:killed]:
             for host in step.at:
                 getattr(self, f"play_{step.verb}")(step, step.orphaned or host, step.at[host])
+        if killed is not None:
+            return self.pause
+        self.begun = set()
         wanted = {engine["url"] for engine in plan["members"]["engines"]}
         planned_hosts = {host["name"] for host in plan["hosts"]}
         for place in [place for place in self.running if place[0] not in planned_hosts]:
@@ -179,24 +224,20 @@ class Rack:
         for service in given["services"]:
             self.end((host, service["name"]))
 
-    def play_ask(self, _step, _host, _given):
-        if self.moved:
-            self.members, self.moved = {}, False  # the new one has those that are added to it; the old one goes
-
     def play_members(self, _step, _host, given):
         if given["state"] == "absent":
             return self.drop(given["members"], given.get("allow_last", False))
         self.add(given["members"])
         if given.get("purge"):
             wanted = {engine["url"] for engine in given["members"]}
-            self.members = {url: kind for url, kind in self.members.items() if url in wanted}
+            self.lists[self.router()] = {url: kind for url, kind in self.members.items() if url in wanted}
         elif not self.pause:
             assert {kind for kind in ENGINES if self.serving(kind)} >= self.served
 
     def play_drain(self, _step, _host, _given):
         """Nothing is in flight here."""
 
-    play_prove = play_drain
+    play_ask = play_prove = play_drain
 
 
 def url_of(service):
@@ -206,14 +247,6 @@ def url_of(service):
 def used(service):
     found = [f"npu {device}" for device in service["devices"]]
     return found + [f"port {port['first'] + n}" for port in service["ports"] for n in range(port["count"])]
-
-
-def moved_router(plan, recorded):
-    places = [
-        {service["name"]: service["host"] for service in each.get("services", ()) if service["kind"] == "router"}
-        for each in (plan, recorded)
-    ]
-    return places[0] != places[1]
 
 
 def planned(rack, wanted):
@@ -234,10 +267,10 @@ def planned(rack, wanted):
     return launch_plan({**VARIABLES, **more}, inventory, (), rack.recorded and rack.recorded["placement"])
 
 
-def changed(data, wanted, rack):
+def changed(data, wanted, rack, operations=OPERATIONS):
     """One operation; a host that dies takes its services with it."""
     kind, groups = data.draw(st.sampled_from(ENGINES)), wanted["groups"]
-    operation = data.draw(st.sampled_from(OPERATIONS))
+    operation = data.draw(st.sampled_from(operations))
     other = ENGINES[1 - ENGINES.index(kind)]
     if operation == "host":
         groups[kind] = [*groups[kind], data.draw(st.sampled_from(["a1", "d5", "h9"]))]
@@ -253,7 +286,8 @@ def changed(data, wanted, rack):
             groups[other] = [name for name in groups[other] if name != gone] or [gone]
             if gone not in groups[other]:
                 rack.died = True
-                rack.running = {place: service for place, service in rack.running.items() if place[0] != gone}
+                for place in [place for place in rack.running if place[0] == gone]:
+                    rack.crash(place)
     elif operation == "instances":
         pool = wanted["pools"][kind]
         pool["instances"] = max(1, pool["instances"] + data.draw(st.sampled_from([-1, 1])))
@@ -321,3 +355,38 @@ def test_no_change_of_a_sequence_breaks_what_serves(wanted, data):
                 return
             assert pause or not before or not any("Pause" in line for line in planned_steps(plan, before))
         changed(data, wanted, rack)
+
+
+@given(deployments(), st.data())
+@settings(
+    max_examples=200 if os.environ.get("LONG") else 6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+def test_two_commands_lead_back_from_any_kill_and_crash(wanted, data):
+    """Deploy, and deploy with a pause where the first one refuses: `Rack.deploy` requires that all runs as planned then, with all engines in the router."""
+    rack = Rack()
+    try:
+        plan = planned(rack, wanted)
+    except PlanError:
+        return
+    rack.deploy(plan)
+    for _number in range(3):
+        changed(data, wanted, rack, STAY)
+        try:
+            plan = planned(rack, wanted)
+        except PlanError:
+            continue
+        with contextlib.suppress(Stopped):
+            rack.deploy(plan, killed=data.draw(st.integers(0, 12)))
+        for place in data.draw(st.lists(st.sampled_from(sorted(rack.running)), max_size=3)) if rack.running else ():
+            rack.crash(place)
+    try:
+        plan = planned(rack, wanted)
+    except PlanError:
+        return
+    for allowed in (False, True):
+        with contextlib.suppress(Stopped):
+            rack.deploy(plan, allowed=allowed)
+            return
+    raise AssertionError("two commands are not enough")
