@@ -28,6 +28,7 @@ seealso:
     plugin_type: callback
 """
 
+import re
 import typing as t
 
 from ansible import constants
@@ -37,6 +38,8 @@ from ansible.plugins.callback.default import CallbackModule as Default
 # A task of these says itself what is wrong. Where it stands in our playbooks and which condition it has helps nobody to mend that.
 REFUSALS = ("ansible.builtin.assert", "ansible.builtin.fail", "assert", "fail")
 QUOTED = ("exception", "assertion", "evaluated_to")
+# A filter that refuses the settings of a playbook says everything itself. ansible-core leads its report with the names of filter and variable.
+REPORT = re.compile(r"\A.*?(?=\bRefused: \d+ error)", re.S)
 UNSHOWN = ("invocation", "start", "end", "delta")  # differ on hosts that fail alike; the first is not printed
 
 
@@ -72,7 +75,10 @@ class CallbackModule(Default):
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
         """As the default, but a refusal without our source, and a text once for all hosts."""
         answer = getattr(result, "result", None) or result._result  # before ansible-core 2.19
-        if _task(result).action in REFUSALS and not self._display.verbosity:
+        reported = REPORT.match(str(answer.get("msg", "")))
+        if reported and not self._display.verbosity:
+            answer["msg"] = answer["msg"][reported.end() :]
+        if (reported or _task(result).action in REFUSALS) and not self._display.verbosity:
             for key in QUOTED:
                 answer.pop(key, None)
         host, text = _host(result), _shown(answer)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+from ansible.release import __version__
 
 DEBUG, PYTHON = "ansible.builtin.debug", {"ansible_python_interpreter": sys.executable}
 PLAYS = [
@@ -31,6 +32,9 @@ PLAYS = [
     },
     {"name": "After it", "hosts": "localhost", "tasks": [{"name": "Too late", DEBUG: {"msg": "no"}}]},
 ]
+
+# A filter of a playbook refuses the settings that it gets, before it needs anything else.
+REFUSING = "{{ {} | ascend.inference._drill_runs({'faults': 3}, '', []) }}"
 
 
 @pytest.fixture(name="printed")
@@ -81,6 +85,14 @@ def test_a_refusal_of_a_condition(printed, monkeypatch):
     monkeypatch.setitem(PLAYS[3], "tasks", [check])
     text = printed()
     assert text.count("the reason") == 1 and "1 > 2" not in text and "play.yml" not in text and "evaluated" not in text
+
+
+@pytest.mark.skipif(__version__.startswith(("2.17.", "2.18.")), reason="they print it twice, in a text of their own")
+def test_a_refusal_of_settings_is_printed_once_without_the_filter(printed, monkeypatch):
+    monkeypatch.setitem(PLAYS[3], "tasks", [{"name": "Fails", "ansible.builtin.set_fact": {"made": REFUSING}}])
+    text = printed()
+    assert text.count("Refused: 1 error. No host was changed.") == text.count("[VARIABLE-TYPE]") == 1
+    assert "_drill_runs" not in text and "play.yml" not in text and "Origin" not in text
 
 
 def test_another_failure_says_where_it_stands(printed, monkeypatch):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..bench.files import file_findings
 from ..bench.runs import bench_runs
-from ..description.findings import Finding, PlanError
+from ..description.findings import Finding, PlanError, SettingsError
 from ..description.inventory import members
 from ..description.loader import Reader, documented
 from ..description.outputs import closed
@@ -59,7 +59,7 @@ def acceptance_settings(
         findings += _errors(lambda: drill_runs(plan, others["drill"], others["confirmed"], hosts))
         findings += file_findings(others["files"]["drill"])
     if findings:
-        raise PlanError(findings)
+        raise SettingsError(findings)
     stem = os.path.join(folder, f"{plan['deployment']}-acceptance")
     suffixes = {"page": "html", "markdown": "md", "json": "json", "archive": "tar.gz"}
     files = {name: f"{stem}.{suffix}" for name, suffix in suffixes.items()}

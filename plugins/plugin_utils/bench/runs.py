@@ -9,7 +9,7 @@ import math
 import typing as t
 
 from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
-from ..description.findings import Finding, PlanError
+from ..description.findings import Finding, PlanError, SettingsError
 from ..description.values import natural
 from . import in_cluster
 from .aisbench import AISBENCH, aisbench_config, aisbench_findings, give_slices
@@ -36,7 +36,7 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
     try:
         bench = read_bench(raw)
     except PlanError as error:
-        raise PlanError([*error.findings, *more]) from error
+        raise SettingsError([*error.findings, *more]) from error
     findings = [*_unsuitable(plan, bench), *_too_long(plan, bench), *pool_findings(plan, bench)]
     findings += [*aisbench_findings(bench, bool(plan["runtime_facts"]["in_cluster"])), *more]
     findings += in_cluster.findings(plan, bench)
@@ -46,7 +46,7 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
             _refusal("host", f"{bench.host or 'no host'} runs no engine of the plan", "Name a host with an engine.")
         )
     if findings or service is None:
-        raise PlanError(findings)
+        raise SettingsError(findings)
     engines = [
         {"name": engine["name"], "url": engine["url"]}
         for kind in ANSWERING_KINDS

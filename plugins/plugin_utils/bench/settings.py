@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..description.findings import Finding, PlanError
+from ..description.findings import Finding, SettingsError
 from ..description.loader import Reader, choice, documented, factory, number, typed
 
 MOST_LOADS = 16
@@ -99,7 +99,7 @@ def read_bench(raw: t.Any) -> Bench:
     bench = t.cast(Bench, reader.record(Bench, raw, "inference_bench"))
     findings = reader.findings + _contradictions(bench)
     if findings:
-        raise PlanError(findings)
+        raise SettingsError(findings)
     preset = PROFILES[bench.profile]
     if bench.loads or bench.rates:  # one kind of load replaces the other
         preset = {name: value for name, value in preset.items() if name not in ("loads", "rates")}

@@ -14,7 +14,7 @@ import typing as t
 
 import yaml
 
-from ..description.findings import Finding, PlanError
+from ..description.findings import Finding, SettingsError
 from .curves import pygal_missing
 
 Record = t.Mapping[str, t.Any]
@@ -71,7 +71,7 @@ def compare_stages(given: Record, options: Record) -> dict[str, t.Any]:
         fix = "Run it when no client needs the service, with inference_allow_pause: true."
         findings.append(Finding("inference_allow_pause", "COMPARE-PAUSE", problem, fix, why="Requests would fail."))
     if findings:
-        raise PlanError(findings)
+        raise SettingsError(findings)
     folder = os.path.join(base, f"compare-{given['moment']}")
     before, after = (os.path.join(folder, f"{name}.json") for name in ("before", "after"))
     pages = {"inference_bench_markdown": os.path.join(folder, "compare.md")}

@@ -23,15 +23,23 @@ DEVICE = re.compile(r"(?P<host>.+) device (?P<device>\d+)")
 class PlanError(ValueError):
     """Planning failed. Carries all errors in a stable order, and the warnings beside them; its text is the complete report."""
 
+    HEAD = "Planning failed"
+
     def __init__(
         self, findings: t.Iterable[Finding], warnings: t.Iterable[Finding] = (), written: Written | None = None
     ) -> None:
         self.findings, self.warnings = in_order(findings), in_order(warnings)
-        super().__init__(report(self.findings, self.warnings, written))
+        super().__init__(report(self.findings, self.warnings, written, self.HEAD))
 
     def located(self, written: Written) -> PlanError:
         """The same with FILE:LINE of what findings are about, by their paths."""
         return PlanError(self.findings, self.warnings, written)
+
+
+class SettingsError(PlanError):
+    """The settings of a playbook are wrong, such as those of its measurements; the plan is good."""
+
+    HEAD = "Refused"
 
 
 def in_order(findings: t.Iterable[Finding]) -> tuple[Finding, ...]:
@@ -46,16 +54,21 @@ def refused(findings: t.Iterable[Finding]) -> PlanError:
     return PlanError([finding for finding in found if finding.severity == "error"], warnings)
 
 
-def report(findings: t.Sequence[Finding], warnings: t.Sequence[Finding] = (), written: Written | None = None) -> str:
+def report(
+    findings: t.Sequence[Finding],
+    warnings: t.Sequence[Finding] = (),
+    written: Written | None = None,
+    head: str = PlanError.HEAD,
+) -> str:
     """The error text of a refused plan: all findings with path, reason and fix; equal ones are grouped. Warnings follow.
 
-    ``written`` has FILE:LINE of paths.
+    ``written`` has FILE:LINE of paths, ``head`` says what was refused.
     """
     places_, entries = len(findings), len(grouped(findings))
     count = "1 error" if entries == 1 else f"{entries} errors"
     if places_ > entries:
         count += f" at {places_} places"
-    lines = [f"Planning failed: {count}. No host was changed.", *finding_lines(findings, written=written)]
+    lines = [f"{head}: {count}. No host was changed.", *finding_lines(findings, written=written)]
     if warnings:
         lines += ["", "Warnings about the same plan:", *finding_lines(warnings, True, written)]
     return "\n".join(lines)

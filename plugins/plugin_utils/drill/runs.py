@@ -9,7 +9,7 @@ import typing as t
 
 from ...module_utils.drill.etcd import majority
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
-from ..description.findings import Finding, PlanError
+from ..description.findings import Finding, SettingsError
 from ..description.values import natural
 from .settings import KINDS, WHY, Drill, Fault, read_drill, whole
 
@@ -42,7 +42,7 @@ def drill_runs(plan: Record, raw: t.Any, confirmed: t.Any, hosts: t.Collection[s
             findings += _without_spare(plan, path, fault, services)
         runs.append(_run(plan, drill, fault, services))
     if findings:
-        raise PlanError(findings)
+        raise SettingsError(findings)
     entry = plan["verify"].get("entry") or plan["verify"]["colocated"][0]
     return {
         "host": drill.host or entry["host"],

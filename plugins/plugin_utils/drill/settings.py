@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ...module_utils.tools.engine_kinds import ANSWERING_KINDS
-from ..description.findings import Finding, PlanError
+from ..description.findings import Finding, SettingsError
 from ..description.loader import Reader, choice, documented, factory, number
 
 # The default comes first.
@@ -95,7 +95,7 @@ def read_drill(raw: t.Any) -> Drill:
         problem for number_, fault in enumerate(drill.faults) for problem in _contradictions(number_, fault)
     ]
     if findings:
-        raise PlanError(findings)
+        raise SettingsError(findings)
     return replace(drill, faults=tuple(whole(fault) for fault in drill.faults))
 
 

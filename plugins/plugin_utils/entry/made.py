@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ..description.findings import PlanError
+from ..description.findings import SettingsError
 from . import haproxy
 from .keys import engine_keys, team_keys
 from .plan import entry_plan
@@ -38,7 +38,7 @@ def entry_files(
     digests, wrong = team_keys(entry, texts)
     keys, wrong_keys = engine_keys(entry, texts)
     if wrong or wrong_keys:
-        raise PlanError([*wrong, *wrong_keys])
+        raise SettingsError([*wrong, *wrong_keys])
     contents = haproxy.files(entry_plan(entry), folder, run, digests, keys)
     if not entry.plain_http:
         contents["entry.pem"] = texts[entry.certificate]

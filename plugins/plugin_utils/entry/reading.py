@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ..description.findings import Finding, PlanError, nearest
+from ..description.findings import Finding, SettingsError, nearest
 from ..description.loader import Reader
 from ..plan.render.client_paths import ADMIN, LISTED, PATH
 from .settings import Entry, Model
@@ -35,7 +35,7 @@ def read_entry(raw: t.Any, hosts: t.Sequence[str]) -> Entry:
     told = {*paths, *(path.partition("[")[0] for path in paths)}  # a list with a wrong item was read as empty
     findings = [*reader.findings, *(finding for finding in found if finding.path not in told)]
     if findings:
-        raise PlanError(findings)
+        raise SettingsError(findings)
     return entry
 
 

@@ -11,7 +11,7 @@ import typing as t
 
 import yaml
 
-from ..description.findings import Finding, PlanError
+from ..description.findings import Finding, SettingsError
 from ..description.values import built_in
 from .collector import collector_files, log_files, proxy_files
 from .dashboard import dashboard
@@ -34,7 +34,7 @@ def monitoring_files(plan: Record, raw: t.Any, hosts: t.Collection[str] | None =
     if plan["runtime_facts"]["in_cluster"]:
         problem = "addresses of pods are not part of the plan"
         fix = "Let Prometheus find the pods of the cluster (kubernetes_sd)."
-        raise PlanError([Finding("inference_monitoring", "MONITORING-SETTING", problem, fix, why=WHY)])
+        raise SettingsError([Finding("inference_monitoring", "MONITORING-SETTING", problem, fix, why=WHY)])
     name = plan["deployment"]
     judged = rules(plan, settings)
     shown = dashboard(plan, settings)

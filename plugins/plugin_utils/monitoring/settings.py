@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...module_utils.files.system_folders import holds_the_system
-from ..description.findings import Finding, PlanError, nearest
+from ..description.findings import Finding, SettingsError, nearest
 from ..description.loader import Reader, choice, documented, factory, number, typed
 from .alerts import ALERTS
 
@@ -108,7 +108,7 @@ def read_monitoring(raw: t.Any, hosts: t.Collection[str] | None = None) -> Monit
         fix = f"{nearest(found.host, hosts)}Name a host of the inventory, or remove it for the controller."
         findings.append(_finding("host", f"the inventory has no host '{found.host}'", fix))
     if findings:
-        raise PlanError(findings)
+        raise SettingsError(findings)
     return found
 
 

@@ -12,6 +12,7 @@ import random
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import (
     Finding,
     PlanError,
+    SettingsError,
     finding_lines,
     places,
     spans,
@@ -76,6 +77,12 @@ def test_equal_findings_are_one_entry():
 def test_the_title_counts_the_entries_that_a_reader_sees():
     error = PlanError([*(Finding(f"n{host}.a", "A", "bad") for host in range(3)), Finding("b", "B", "worse")])
     assert str(error).startswith("Planning failed: 2 errors at 4 places. No host was changed.\n\n1. b: worse. [B]")
+
+
+def test_settings_of_a_playbook_are_refused_and_no_plan():
+    error = SettingsError([Finding("inference_bench.host", "A", "bad")])
+    assert str(error).startswith("Refused: 1 error. No host was changed.\n\n1. inference_bench.host: bad. [A]")
+    assert isinstance(error, PlanError)
 
 
 def test_an_accepted_finding_has_a_reason_and_nothing_to_mend():
