@@ -34,5 +34,5 @@ class FilterModule:
             "_acceptance_settings": settings_filter,
             "_acceptance_report": lambda plan, given: acceptance_report(plain(plan), plain(given)),
             "_acceptance_text": lambda report: acceptance_text(plain(report)),
-            "_acceptance_page": lambda report: acceptance_page(plain(report)),
+            "_acceptance_page": lambda report, inventory=(): acceptance_page(plain(report), plain(inventory)),
         }

@@ -53,7 +53,12 @@ def pages():
         test_status_table.row(),
     ]
     drawn = test_plan_page.planned(prefill=1, decode=1)
-    yield "plan", plan_page({**plan, "findings": found}, test_status_page.RUN)
+    yield (
+        "plan",
+        plan_page(
+            {**plan, "findings": found}, {**test_status_page.RUN, "changes": ["~ decode-0 restarts: argv", "x" * 300]}
+        ),
+    )
     yield "plan_of_100_hosts", plan_page(test_plan_page.planned(prefill=60, decode=40))
     yield "check", check_report(small, data, check_plan(small, data), run=test_status_page.RUN)
     yield "status", test_status_page.page_of(*rows, plan=drawn)

@@ -72,5 +72,6 @@ def version_rows(report: Record) -> list[list[str]]:
 
 
 def groups(report: Record) -> list[list[Finding]]:
-    """Deviations that differ only in their place are one group. All places are kept."""
-    return grouped(Finding.from_dict(item) for item in report["deviations"])
+    """Deviations that differ only in their place are one group, errors first. All places are kept."""
+    found = sorted(report["deviations"], key=lambda item: item["severity"] != "error")
+    return grouped(Finding.from_dict(item) for item in found)

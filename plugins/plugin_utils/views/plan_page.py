@@ -16,8 +16,8 @@ from .picture import Plan, picture
 from .plan_table import count, entry_url
 
 
-def plan_page(plan: Plan, run: t.Mapping[str, str] | None = None) -> str:
-    """The page's text. ``run``: ``date`` and ``inventory``, which no plan knows."""
+def plan_page(plan: Plan, run: t.Mapping[str, t.Any] | None = None) -> str:
+    """The page's text. ``run``: ``date``, ``inventory`` and ``changes``, the lines of ``plan_diff``: no plan knows them."""
     found = sorted(plan["findings"], key=lambda finding: CALM.get(finding["severity"], 0))
     facts = [
         ("Model", plan["model"]["name"] or plan["model"]["path"]),
@@ -32,6 +32,7 @@ def plan_page(plan: Plan, run: t.Mapping[str, str] | None = None) -> str:
         f"Plan of {plan['deployment']}",
         verdict_of(f"planned, {counted(found)}", found, facts),
         findings=findings_of(grouped(Finding.from_dict(item) for item in found)),
+        changes=list((run or {}).get("changes") or ()),
         picture=picture(plan),
         services=_services(plan),
     )

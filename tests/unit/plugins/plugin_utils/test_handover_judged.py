@@ -490,6 +490,12 @@ def told(**changes):
     }  # fmt: skip
 
 
+def test_errors_come_first_and_the_head_names_the_inventory():
+    page = acceptance_page(told(), ["/srv/racks/a3/hosts.yml"])
+    assert re.findall(r'<span class="cell (\w+)">', page)[:2] == ["error", "warning"]
+    assert "<dt>Inventory</dt><dd>a3/hosts.yml</dd>" in page and "Inventory" not in acceptance_page(told())
+
+
 def test_the_page_has_all_parts_in_their_order():
     page = acceptance_page(told())
     titles = ["Acceptance of d&lt;1&gt;", "Deviations: 3", "Stages", "Figures", "Versions", "Signatures"]
@@ -508,9 +514,9 @@ def test_the_page_has_all_parts_in_their_order():
     assert "<td>n1</td><td>1</td><td>?</td><td>2</td>" in page
     articles = [" ".join(part.split()) for part in re.findall(r"<article id[^>]*>(.*?)</article>", page, re.S)]
     assert articles == [
+        '<h3><span class="cell error">error</span> p</h3> <p>bad.</p> <p><small>X</small></p>',
         '<h3><span class="cell warning">not proven</span> p, r</h3> <p>q.</p> <p>because</p>'
         "<p><strong>Fix:</strong> do &lt;it&gt; <small>X</small></p>",
-        '<h3><span class="cell error">error</span> p</h3> <p>bad.</p> <p><small>X</small></p>',
     ]
     assert "Handed over by, date" in page and "Taken over by, date" in page and page.startswith("<!doctype html>")
     assert "Figures" not in acceptance_page(told(figures=[]))
@@ -539,12 +545,12 @@ def test_the_text_has_all_parts_in_their_order():
     for number, line in enumerate(lines):
         if line.startswith("## "):
             assert lines[number - 1] == "" == lines[number + 1]
-    place = lines.index("1. NOT PROVEN p, r: q [X]")
+    place = lines.index("1. ERROR p: bad [X]")
     assert lines[place : place + 4] == [
-        "1. NOT PROVEN p, r: q [X]",
+        "1. ERROR p: bad [X]",
+        "2. NOT PROVEN p, r: q [X]",
         "   because",
         "   Fix: do <it>",
-        "2. ERROR p: bad [X]",
     ]
     assert "- check: 4 of 4 hosts answered" in lines and "None." not in lines
     assert "None." in acceptance_text(told(deviations=[])) and "## Figures" not in acceptance_text(told(figures=[]))

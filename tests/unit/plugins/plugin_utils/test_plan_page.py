@@ -53,6 +53,13 @@ def test_used_devices_are_printed_and_words_stay_whole():
     assert "overflow-wrap: break-word" in box and "min-width" not in box
 
 
+def test_what_changes_comes_before_the_picture_if_it_is_known():
+    text = plan_page(PLAN, {"changes": ["~ decode-0 <restarts>", "  argv - --seed 1"]})
+    assert "~ decode-0 &lt;restarts&gt;\n  argv - --seed 1</pre>" in text
+    assert text.index("Compared with what is deployed") < text.index("Path of a request")
+    assert "Compared with what is deployed" not in plan_page(PLAN)
+
+
 class Tags(HTMLParser):
     """Collects start tags and text, and complains about tags that do not match."""
 
