@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cann_package
-short_description: Install CANN packages from their self-extracting archives (for your playbooks)
+short_description: "For your playbooks: install CANN packages from their self-extracting archives"
 version_added: 0.1.0
 description:
   - Installs toolkit, kernels (called ops from CANN 8.5 on) and NNAL from C(.run) files, side by side with other versions.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hccn_config
-short_description: Manage addresses, gateway, health detection, MTU and TLS of Ascend NPUs (for your playbooks)
+short_description: "For your playbooks: manage addresses, gateway, health detection, MTU and TLS of Ascend NPUs"
 version_added: 0.1.0
 description:
   - Configures each device of a host with C(hccn_tool). Reads first, changes only settings that differ on the device or in

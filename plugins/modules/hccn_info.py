@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hccn_info
-short_description: Gather the network state of a host's Ascend NPUs with hccn_tool (for your playbooks)
+short_description: "For your playbooks: gather the network state of a host's Ascend NPUs with hccn_tool"
 version_added: 0.1.0
 description:
   - Queries link, health, switch port, addresses and TLS of every device of the host with C(hccn_tool) in one call.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hccn_ping
-short_description: Ping NPU peers over RoCE or HCCS (for your playbooks)
+short_description: "For your playbooks: ping NPU peers over RoCE or HCCS"
 version_added: 0.1.0
 description:
   - Pings NPUs of other hosts from this host's NPUs and returns reachability, times and loss of each pair.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: model_config
-short_description: Check a model's weights and repair its config.json for engines on NPUs (for your playbooks)
+short_description: "For your playbooks: check a model's weights and repair its config.json for engines on NPUs"
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: npu_info
-short_description: Gather facts of a host's Ascend NPUs with npu-smi (for your playbooks)
+short_description: "For your playbooks: gather facts of a host's Ascend NPUs with npu-smi"
 version_added: 0.1.0
 description:
   - Queries every NPU of the host with C(npu-smi) in one call and returns typed data.

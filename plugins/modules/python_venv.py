@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: python_venv
-short_description: Create a Python virtual environment atomically (for your playbooks)
+short_description: "For your playbooks: create a Python virtual environment atomically"
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
