@@ -14,6 +14,7 @@ author:
   - The ascend.inference contributors (@ascend-inference)
 description:
   - Runs on the host of the deployment's probe and reads its pages. Restarts nothing itself; the playbook C(watchdog) does.
+  - With O(counts) it runs on the other hosts, so that no host alone decides how often engines of others restart.
   - With O(mode=restart) it chooses at most one engine, and notes it in C(watchdog.json) of the deployment's folder before it returns, so that
     restarts that fail are counted too.
   - With O(proves) it waits until requests of the probe show that clients get answers and that the engine takes part again, and notes the result.
@@ -30,7 +31,7 @@ options:
     type: path
     required: true
   url:
-    description: URL of the probe, without a path.
+    description: URL of the probe, without a path. Not used with O(counts).
     type: str
     required: true
   engines:
@@ -46,6 +47,10 @@ options:
     description: Most restarts within an hour.
     type: int
     default: 2
+  counts:
+    description: The engine that the probe's host has chosen. It is noted here, too, unless as many as O(per_hour) were within the last hour.
+    type: str
+    default: ""
   proves:
     description: The engine that was restarted. Empty chooses one.
     type: str
@@ -101,7 +106,7 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.probe.watchdog import actions_of, decide, note, page_of, proven
+from ..module_utils.probe.watchdog import actions_of, counted, decide, note, page_of, proven
 from ..module_utils.tools.http_client import Target, ask
 from ..module_utils.tools.text import visible
 
@@ -112,6 +117,7 @@ ARGUMENTS = {
     "engines": {"type": "dict", "default": {}},
     "mode": {"type": "str", "default": "report", "choices": ["report", "restart"]},
     "per_hour": {"type": "int", "default": 2},
+    "counts": {"type": "str", "default": ""},
     "proves": {"type": "str", "default": ""},
     "since": {"type": "float", "default": 0},
     "timeout": {"type": "int", "default": 900},
@@ -120,26 +126,30 @@ ARGUMENTS = {
 
 def chosen(params, check):
     """The decision as a result; noted if an engine is restarted because of it."""
-    now = time.time()
-    page = page_of(ask(Target(params["url"]), "/health", timeout=10.0).body)
-    restart = params["mode"] == "restart"
-    found = decide(page, params["engines"], actions_of(params["directory"]), params["per_hour"], restart, now)
+    now, actions, most = time.time(), actions_of(params["directory"]), params["per_hour"]
+    if params["counts"]:
+        found = counted(params["counts"], services_of(params, params["counts"]), actions, most, now)
+    else:
+        page = page_of(ask(Target(params["url"]), "/health", timeout=10.0).body)
+        found = decide(page, params["engines"], actions, most, params["mode"] == "restart", now)
     if found.engine and not check:
         note(params["directory"], {"at": now, "engine": found.engine, "services": found.services, "result": "began"})
     findings = [visible(text) for text in found.findings]
     return {"findings": findings, "engine": found.engine, "services": list(found.services), "at": now}
 
 
-def services_of(params):
-    """Those of the instance that was restarted."""
-    return params["engines"].get(params["proves"]) or [params["proves"]]
+def services_of(params, engine):
+    """Those of the instance of the engine."""
+    return params["engines"].get(engine) or [engine]
 
 
 def waited(params):
     """What is still missing at the end of the time; "" if the engine is proven."""
     began, end = time.time(), time.monotonic() + params["timeout"]
     while True:
-        missing = proven(ask(Target(params["url"]), "/metrics", timeout=10.0).body, services_of(params), began)
+        missing = proven(
+            ask(Target(params["url"]), "/metrics", timeout=10.0).body, services_of(params, params["proves"]), began
+        )
         if not missing or time.monotonic() > end:
             return missing
         time.sleep(PAUSE)
@@ -151,7 +161,7 @@ def proof(params, check):
     action = {
         "at": params["since"],
         "engine": params["proves"],
-        "services": services_of(params),
+        "services": services_of(params, params["proves"]),
     }
     if not check:
         note(params["directory"], dict(action, result=f"not proven: {missing}" if missing else "proven"))

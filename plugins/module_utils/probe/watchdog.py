@@ -58,18 +58,9 @@ def decide(
     if not (known and restart):
         return Decision(findings)
     recent = [action for action in actions if _recent(action.get("at"), now)]
-    if len(recent) >= per_hour:
-        names = ", ".join(str(action.get("engine")) for action in recent)
-        later = [at for at in (number(action.get("at")) for action in recent) if at is not None and at > now + SLEWED]
-        if later:
-            text = (
-                f"the record of the watchdog has restarts of {names} that are later than now, because the clock was set, so it is unknown how many "
-                f"were within the last hour, and nothing is restarted. Fix: check the clock of this host, then remove {WATCHDOG} from the "
-                "deployment's folder"
-            )
-            return Decision([*findings, text])
-        text = f"{names} restarted within the last hour, so nothing is restarted (inference_watchdog_per_hour: {per_hour}). Fix: read the logs of {known[0]}"
-        return Decision([*findings, text])
+    enough = too_many(recent, known[0], per_hour, now)
+    if enough:
+        return Decision([*findings, enough])
     often = [action.get("engine") for action in recent]
     chosen = min(known, key=lambda name: (often.count(name), name))
     if _alone(chosen, engines):
@@ -78,6 +69,29 @@ def decide(
             "inference_watchdog: report"
         )
     return Decision(findings, chosen, tuple(engines[chosen]))
+
+
+def too_many(recent: Sequence[Mapping[str, Any]], engine: str, per_hour: int, now: float) -> str:
+    """Why the engine is not restarted after the actions of the last hour; empty if it may be."""
+    if len(recent) < per_hour:
+        return ""
+    names = ", ".join(str(action.get("engine")) for action in recent)
+    later = [at for at in (number(action.get("at")) for action in recent) if at is not None and at > now + SLEWED]
+    if later:
+        return (
+            f"the record of the watchdog has restarts of {names} that are later than now, because the clock was set, so it is unknown how many "
+            f"were within the last hour, and nothing is restarted. Fix: check the clock of this host, then remove {WATCHDOG} from the "
+            "deployment's folder"
+        )
+    return f"{names} restarted within the last hour, so nothing is restarted (inference_watchdog_per_hour: {per_hour}). Fix: read the logs of {engine}"
+
+
+def counted(
+    engine: str, services: Sequence[str], actions: Sequence[Mapping[str, Any]], per_hour: int, now: float
+) -> Decision:
+    """Whether this host agrees with a restart that the probe's host has chosen: what that one recorded is no limit for its own root."""
+    enough = too_many([action for action in actions if _recent(action.get("at"), now)], engine, per_hour, now)
+    return Decision([enough]) if enough else Decision([], engine, tuple(services))
 
 
 def _alone(chosen: str, engines: Mapping[str, Sequence[str]]) -> bool:

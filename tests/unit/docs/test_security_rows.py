@@ -55,6 +55,7 @@ TESTS = {
         "cores/test_hostile.py::test_a_bad_answer_costs_that_host_only",
         "unit/test_values_of_hosts.py::test_hosts_name_no_place_of_the_controller",
         "unit/test_values_of_hosts.py::test_what_a_host_answers_becomes_facts_of_no_other_host",
+        "unit/rehearsal/test_watchdog_order.py::test_the_probe_s_host_restarts_what_belongs_to_one_engine",
         "integration/test_upgrade.py::test_one_host_neither_imposes_a_plan_nor_prevents_a_rollback",
         "unit/plugins/plugin_utils/test_agreed.py::test_one_host_prevents_nothing_by_hiding_its_record",
         "unit/test_printed_texts.py::test_messages_have_no_control_characters_of_hosts",

@@ -163,7 +163,7 @@ def answers(monkeypatch):
 
 def params(tmp_path, **more):
     given = {"directory": str(tmp_path), "url": "http://x", "engines": ENGINES, "mode": "restart", "per_hour": 2}
-    return dict(given, proves="", since=0.0, timeout=0, **more)
+    return dict(given, **{"counts": "", "proves": "", "since": 0.0, "timeout": 0, **more})
 
 
 def noted(tmp_path):
@@ -184,6 +184,17 @@ def test_each_restart_is_noted_before_it_begins_and_with_its_result(tmp_path, an
     engine_watchdog.chosen(params(tmp_path), False)
     assert noted(tmp_path) == [("decode-0", "proven"), ("decode-0", "began")]
     assert engine_watchdog.chosen(params(tmp_path), False)["engine"] == ""
+
+
+def test_other_hosts_count_what_the_probe_s_host_chooses(tmp_path, answers):
+    """Root of the probe's host can forget its own record, and not that of others."""
+    asked = dict(params(tmp_path, counts="decode-0"))
+    assert engine_watchdog.chosen(asked, True)["engine"] == "decode-0" and noted(tmp_path) == []
+    for _time in range(2):
+        assert engine_watchdog.chosen(asked, False)["engine"] == "decode-0"
+    found = engine_watchdog.chosen(asked, False)
+    assert found["engine"] == "" and "decode-0, decode-0 restarted within the last hour" in found["findings"][0]
+    assert noted(tmp_path) == [("decode-0", "began")] * 2
 
 
 def test_the_record_keeps_the_newest_actions(tmp_path, monkeypatch):
