@@ -39,6 +39,11 @@ options:
     type: list
     elements: str
     required: true
+  secrets:
+    description: Values that are left out of all logs. Parts between spaces count as values. Hosts left out their own ones before.
+    type: list
+    elements: str
+    default: []
   facts:
     description: More facts for C(summary.json), without secrets.
     type: dict
@@ -91,6 +96,7 @@ ARGUMENTS = {
     "path": {"type": "path", "required": True},
     "deployment": {"type": "str", "required": True},
     "hosts": {"type": "list", "elements": "str", "required": True},
+    "secrets": {"type": "list", "elements": "str", "default": [], "no_log": True},
     "facts": {"type": "dict", "default": {}},
 }
 
@@ -99,7 +105,7 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
     try:
-        found = read_hosts(params["source"], params["hosts"])
+        found = read_hosts(params["source"], params["hosts"], params["secrets"])
         summary = summary_of(params["deployment"], params["hosts"], found, params["facts"])
         size = 0 if module.check_mode else write(params["path"], params["deployment"], found, summary)
     except OSError as error:

@@ -19,6 +19,7 @@ from typing import Any, Iterable
 from ..diagnosis.diagnose import LINES, causes_in, explanation
 from ..tools.how_many import how_many
 from ..tools.text import one_line
+from .redact import Redactor
 
 REMOVED = (
     "Secrets, texts of clients and models, and what messages of exceptions quote were replaced by [left out]; messages of exceptions have at most "
@@ -28,22 +29,28 @@ WRONG_FORM = (AttributeError, KeyError, RecursionError, TypeError, ValueError, z
 MOST = 256 * 2**20  # bytes of one host's logs when they are unpacked
 
 
-def read_hosts(source: str, hosts: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """{host: {parts: [(name, text)], rows, left_out, problem}} of the files in a folder; hosts without a file are left out."""
-    found = {}
+def read_hosts(source: str, hosts: Iterable[str], secrets: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
+    """{host: {parts: [(name, text)], rows, left_out, problem}} of the files in a folder; hosts without a file are left out.
+
+    ``secrets`` are left out of the texts here: a host knows its own ones only.
+    """
+    found, known = {}, tuple(secrets)
     for host in hosts:
         path = os.path.join(source, safe(host) + ".json")
         if os.path.isfile(path):
             with open(path, encoding="utf-8") as stream:
-                found[host] = _read(host, stream)
+                found[host] = _read(host, stream, known)
     return found
 
 
-def _read(host: str, stream: Any) -> dict[str, Any]:
+def _read(host: str, stream: Any, secrets: Iterable[str]) -> dict[str, Any]:
     """The logs of a host; of one whose answer has a wrong form, none, and that as the problem."""
     try:
-        given = json.load(stream)
-        found = dict(given, parts=_unpacked(host, given["parts"]))
+        given, redactor = json.load(stream), Redactor(secrets)
+        parts = [(name, redactor.without_known(text)) for name, text in _unpacked(host, given["parts"])]
+        left_out = dict(given["left_out"])
+        left_out["secrets"] = left_out.get("secrets", 0) + redactor.counts["secrets"]
+        found = dict(given, parts=parts, left_out=left_out)
         text_of("", 0, summary_of("", [], {host: found}, {}))  # fails if it cannot be shown
     except WRONG_FORM as error:
         problem = f"no logs, because its answer has a wrong form ({type(error).__name__}: {str(error)[:120]})"

@@ -177,11 +177,16 @@ class Redactor:
             line = f"{line[: min(places)]} {LEFT_OUT}"
         return self.without_secrets(line), bool(places)
 
+    def without_known(self, text: str) -> str:
+        """The text without known secrets; what only looks like one stays."""
+        for value in self.known:
+            self.counts["secrets"] += text.count(value)
+            text = text.replace(value, LEFT_OUT)
+        return text
+
     def without_secrets(self, line: str) -> str:
         """The line without known secrets, and without what looks like one."""
-        for value in self.known:
-            self.counts["secrets"] += line.count(value)
-            line = line.replace(value, LEFT_OUT)
+        line = self.without_known(line)
         for pattern, replacement in _SECRETS:
             line, number = pattern.subn(replacement, line)
             self.counts["secrets"] += number

@@ -35,3 +35,9 @@ def secret_digests(
 def _digest(text: str, salt: str) -> str:
     """PBKDF2 with the deployment's folder as salt: equal keys of two deployments do not look equal."""
     return hashlib.pbkdf2_hmac("sha256", text.encode(), salt.encode(), ROUNDS).hex()[:32]
+
+
+def own_secrets(services: t.Iterable[t.Mapping[str, t.Any]], secrets: t.Mapping[str, t.Any]) -> list[str]:
+    """The values of the secrets that these services get: what a host may know of ``inference_secrets``."""
+    names = sorted({name for service in services for name in (service.get("secret_env") or {}).values()})
+    return [str(secrets[name]) for name in names if name in secrets]

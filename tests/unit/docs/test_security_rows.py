@@ -55,6 +55,8 @@ TESTS = {
         "cores/test_hostile.py::test_a_bad_answer_costs_that_host_only",
         "unit/test_values_of_hosts.py::test_hosts_name_no_place_of_the_controller",
         "unit/test_values_of_hosts.py::test_what_a_host_answers_becomes_facts_of_no_other_host",
+        "unit/rehearsal/test_secrets_sent.py::test_logs_are_gathered_with_the_secrets_of_the_host",
+        "unit/plugins/module_utils/test_support_logs.py::test_secrets_that_a_host_does_not_know_are_left_out_of_the_archive",
         "unit/rehearsal/test_watchdog_order.py::test_the_probe_s_host_restarts_what_belongs_to_one_engine",
         "integration/test_upgrade.py::test_one_host_neither_imposes_a_plan_nor_prevents_a_rollback",
         "unit/plugins/plugin_utils/test_agreed.py::test_one_host_prevents_nothing_by_hiding_its_record",

@@ -470,6 +470,16 @@ def test_the_archive_names_hosts_that_did_not_answer(tmp_path):
     assert [name for name in os.listdir(str(tmp_path)) if name.startswith(".logs")] == []
 
 
+def test_secrets_that_a_host_does_not_know_are_left_out_of_the_archive(tmp_path):
+    """Hosts get their own ones only, so the controller looks for all of them."""
+    parts = [["decode-0.log", "INFO other-team: planted-elsewhere-1234\nINFO a planted elsewhere\n"]]
+    given = {"parts": packed(parts), "rows": [], "left_out": {"secrets": 1}, "problem": ""}
+    (tmp_path / "n1.json").write_text(json.dumps(given))
+    found = archive.read_hosts(str(tmp_path), ["n1"], ["planted-elsewhere-1234 second"])
+    assert found["n1"]["parts"] == [("decode-0.log", "INFO other-team: [left out]\nINFO a planted elsewhere\n")]
+    assert found["n1"]["left_out"] == {"secrets": 2}
+
+
 def test_a_host_that_sends_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "MOST", 1000)
     given = {"parts": packed([["a", "x" * 5000]]), "rows": [], "left_out": {}, "problem": ""}
@@ -605,7 +615,7 @@ def test_the_archive_says_what_its_logs_say(tmp_path):
 
 def test_logs_that_are_too_large_when_unpacked_are_refused(tmp_path, monkeypatch):
     data = json.dumps([["a", "x" * 10]]).encode()
-    given = {"rows": [], "left_out": 0, "problem": ""}
+    given = {"rows": [], "left_out": {"secrets": 0}, "problem": ""}
     (tmp_path / "n1.json").write_text(json.dumps({**given, "parts": base64.b64encode(zlib.compress(data)).decode()}))
     for most, good in ((len(data), True), (len(data) - 1, False)):
         monkeypatch.setattr(archive, "MOST", most)
