@@ -14,13 +14,14 @@ from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts import model_rounds
 
 
-def model_manifest(record: t.Any, listed: t.Any, digest: str) -> list[dict[str, t.Any]]:
-    """Adapter: a refusal is an error of the filter."""
+def model_manifest(hostvars: t.Any, holders: t.Any, digest: str) -> list[dict[str, t.Any]]:
+    """Adapter: the states that hosts with the model registered, and what the one that fetched it listed. A refusal is an error of the filter."""
+    known = [hostvars[str(host)] for host in holders]
+    records = [plain(each["__model_state"])["record"] for each in known]
     try:
-        return model_rounds.manifest(plain(listed), plain(record), str(digest))
+        return wrap_var(model_rounds.manifest(plain(known[0].get("__model_listed") or {}), records, str(digest)))
     except ValueError as error:
-        fix = "Fix: look at that host, remove the model there, and run again"
-        raise AnsibleFilterError(f"{error}. Nothing is passed on. {fix}") from error
+        raise AnsibleFilterError(f"{error}. {model_rounds.REFUSED}") from error
 
 
 def model_round(hostvars: t.Any, hosts: t.Any, source: str, files: t.Any, **more: t.Any) -> dict[str, t.Any]:

@@ -8,50 +8,69 @@ What a host answers is foreign: its record counts only if it has the digest that
 
 from __future__ import annotations
 
+import collections
 import math
 import typing as t
 
 from ...module_utils.files import listing
 
 Record = dict[str, t.Any]
+OTHER = "its model has another content than that of most hosts that have it, or than model_digest says"
+REFUSED = "Nothing is passed on. Fix: look at that host, remove the model there, and run again"
 SPARE_ROUNDS = 3  # for hosts that fail in a round
 
 
-def manifest(listed: Record, record: Record, digest: str = "") -> list[Record]:
-    """The files with SHA-256, ``[{name, size, sha256}]``: those of the hub's listing, where it has them, else of the first host that has the model.
+def manifest(listed: Record, records: t.Sequence[Record], digest: str = "") -> list[Record]:
+    """The files with SHA-256, ``[{name, size, sha256}]``: those of the hub's listing, where it has them, else those that most hosts have.
 
-    ``listed`` is the result of model_listing, empty if nothing was fetched in this run; ``digest`` is what the administrator expects, or empty.
+    ``listed`` is the result of model_listing, empty if nothing was fetched in this run; ``records`` are those of the hosts that have the model, in
+    order: of equally frequent ones the first counts. ``digest`` is what the administrator expects, or empty.
     Raises ``ValueError`` if the host that fetched has something else than the hub lists, or than is expected.
     """
-    files = record.get("files")
-    if listing.problems(files) or not all(each.get("sha256") for each in t.cast("list[Record]", files)):
-        raise ValueError("the host that has the model answered with a record that is none")
-    found = {each["name"]: each for each in t.cast("list[Record]", files)}
+    whole, files = _of_most(records, digest)
+    if listed.get("files") and listing.problems(listed["files"]):
+        raise ValueError("the host that fetched the model answered with a listing that is none")
+    found = {each["name"]: each for each in files}
     for each in listed.get("files") or []:
         mine = found.get(each["name"], {})
         if mine.get("size") != each["size"] or mine.get("sha256") != (each["sha256"] or mine.get("sha256")):
             raise ValueError(f"the hub lists another {each['name']} than the host that fetched the model has")
     if listed.get("files") and len(found) != len(listed["files"]):
         raise ValueError("the host that fetched the model has other files than the hub lists")
-    whole = listing.digest(list(found.values()))
     if digest and whole != digest:
         raise ValueError(f"the model has the digest {whole}, and model_digest is {digest}")
     return [{name: each[name] for name in ("name", "size", "sha256")} for each in found.values()]
 
 
-def next_round(states: dict[str, Record], source: str, files: list[Record], copies: int = 1, number: int = 0) -> Record:
-    """``{pairs: {host: host it copies from}, sources, lacking, problems}``. ``states``: results of model_delivery_info by host, in order.
+def _of_most(records: t.Sequence[Record], wanted: str) -> tuple[str, list[Record]]:
+    """(digest, files) of the model that is wanted, else of the one that most hosts have: one of them alone gives nothing to the others."""
+    sound: dict[str, list[Record]] = {}
+    digests = []
+    for record in records:
+        files = record.get("files")
+        if not listing.problems(files) and all(each.get("sha256") for each in t.cast("list[Record]", files)):
+            digests.append(listing.digest(t.cast("list[Record]", files)))
+            sound.setdefault(digests[-1], t.cast("list[Record]", files))
+    if not sound:
+        raise ValueError("the host that has the model answered with a record that is none")
+    whole = wanted if wanted in sound else collections.Counter(digests).most_common(1)[0][0]
+    return whole, sound[whole]
 
+
+def next_round(states: dict[str, Record], source: str, files: list[Record], copies: int = 1, number: int = 0) -> Record:
+    """``{pairs: {host: host it copies from}, sources, lacking, problems: {host: what is wrong}}``.
+
+    ``states``: results of model_delivery_info by host, in order.
     Each source serves ``copies`` hosts at the same time. ``number`` counts rounds: a host that failed gets another source in the next one.
     """
     digest = listing.digest(files)
-    have, lacking, problems = [], [], []
+    have, lacking, problems = [], [], {}
     for host, state in states.items():
         record = state.get("record") or {}
         if record.get("digest") == digest and record.get("source") == source and not state.get("differences"):
             have.append(host)
         elif record or state.get("exists"):
-            problems.append(f"{host}: {difference(state, source)}")
+            problems[host] = f"{host}: {difference(state, source) or OTHER}"
         else:
             lacking.append(host)
     offers = [host for _copy in range(copies) for host in have]

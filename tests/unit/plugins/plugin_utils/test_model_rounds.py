@@ -66,21 +66,45 @@ def test_a_host_that_failed_gets_another_source_in_the_next_round():
 )
 def test_a_host_with_something_else_is_named_and_gives_nothing(state, text):
     found = next_round({"a": HAS, "b": state, "c": LACKS}, SOURCE, FILES)
-    assert [each for each in found["problems"] if each.startswith("b: ") and text in each]
+    assert (
+        list(found["problems"]) == ["b"] and found["problems"]["b"].startswith("b: ") and text in found["problems"]["b"]
+    )
     assert "b" not in found["sources"] and "b" not in found["pairs"]
 
 
 def test_the_digests_are_those_of_the_hub():
     listed = {"files": [{"name": "config.json", "size": 2, "sha256": "", "git": ""}, {**FILES[1], "git": ""}]}
-    assert manifest(listed, RECORD) == FILES
+    assert manifest(listed, [RECORD]) == FILES
     with pytest.raises(ValueError, match=r"another w\.safetensors"):
-        manifest({"files": [listed["files"][0], {**FILES[1], "sha256": "c" * 64}]}, RECORD)
+        manifest({"files": [listed["files"][0], {**FILES[1], "sha256": "c" * 64}]}, [RECORD])
     with pytest.raises(ValueError, match="other files"):
-        manifest({"files": listed["files"][:1]}, RECORD)
+        manifest({"files": listed["files"][:1]}, [RECORD])
     with pytest.raises(ValueError, match="model_digest"):
-        manifest({}, RECORD, "d" * 64)
+        manifest({}, [RECORD], "d" * 64)
     with pytest.raises(ValueError, match="a record that is none"):
-        manifest({}, {**RECORD, "files": [{"name": "../config.json", "size": 1, "sha256": "a" * 64}]})
+        manifest({}, [{**RECORD, "files": [{"name": "../config.json", "size": 1, "sha256": "a" * 64}]}])
+    with pytest.raises(ValueError, match="a listing that is none"):
+        manifest({"files": [{}]}, [RECORD])
+
+
+EVIL = [{**FILES[0]}, {**FILES[1], "sha256": "e" * 64}]
+
+
+@pytest.mark.parametrize("digest", [listing.digest(EVIL), RECORD["digest"]])
+def test_of_hosts_that_have_the_model_one_gives_nothing_else_to_the_others(digest):
+    """Also the first one, whatever digest it writes into its record; it is named, and hosts that lack the model go on."""
+    evil = {**RECORD, "files": EVIL, "digest": digest}
+    states = {"a": {**HAS, "record": evil}, "b": HAS, "c": HAS, "d": LACKS}
+    files = manifest({}, [state["record"] for state in states.values() if state["record"]])
+    assert files == FILES
+    found = next_round(states, SOURCE, files)
+    assert found["pairs"]["d"] in ("a", "b", "c") and (digest == RECORD["digest"] or list(found["problems"]) == ["a"])
+    assert manifest({}, [evil, {**evil}, RECORD], RECORD["digest"]) == FILES  # what the administrator expects
+
+
+def test_a_host_with_another_content_is_told_why():
+    found = next_round({"a": HAS, "b": {**HAS, "record": {**RECORD, "digest": "d" * 64}}}, SOURCE, FILES)
+    assert "another content than that of most hosts" in found["problems"]["b"]
 
 
 class Host:
