@@ -48,9 +48,14 @@ def proving(step: Step, _host: str, answers: Answers) -> More:
 
 
 def restarting(step: Step, _host: str, answers: Answers) -> More:
-    """What belongs to the restart of a router that has to restart to have other engines. ``step.given``: its URL; empty: that of any router."""
-    urls = {url for answer in answers.values() for url in answer.get("restart") or ()}
-    return {} if (step.given in urls if step.given else urls) else None
+    """What belongs to the restart of a router that has to restart to have other engines. ``step.given``: its url and host; empty: that of any router.
+
+    Only its own host says so: what another one answers restarts nothing here.
+    """
+    if not step.given:
+        return {} if any(answer.get("restart") for answer in answers.values()) else None
+    own = (answers.get(step.given["host"]) or {}).get("restart") or ()
+    return {} if step.given["url"] in own else None
 
 
 def strangers(_step: Step, host: str, answers: Answers) -> More:

@@ -253,7 +253,7 @@ class Writer:
         """The routers that the step ``changed`` has found to need it restart one after the other, and are read."""
         self.return_routers(fill="restarting", asked=changed)  # a run that was interrupted may have drained one
         for router in self.routers:
-            name, fill = router["router"], {"fill": "restarting", "asked": changed, "given": router["url"]}
+            name, fill = router["router"], {"fill": "restarting", "asked": changed, "given": router}
             self._balance(self._draining(name), [name], "drain", **fill)
             restart = {router["host"]: {"state": "restarted", "names": [name]}}
             self._add(f"Restart {name}, which reads its engines when it starts", "state", restart, **fill)

@@ -9,6 +9,7 @@ at v0.11.0. Its generator script is not used: it keeps stale tables and fails wi
 
 from __future__ import annotations
 
+import ipaddress
 import typing as t
 
 from ..description.findings import Finding, PlanError
@@ -80,7 +81,7 @@ def _entry(
     entry = {
         "server_id": str(service["address"]),
         "device_id": str(device),
-        "device_ip": fabric_address(link, "hccs" if hardware == "a3" else "roce"),
+        "device_ip": _address(fabric_address(link, "hccs" if hardware == "a3" else "roce")),
     }
     if hardware == "a3":
         entry["super_pod_id"] = _known(npu.get("super_pod_id"))
@@ -104,6 +105,14 @@ def _fix(key: str, device: int, hardware: str, link: t.Mapping[str, t.Any]) -> s
         else "set inference_fabric.addresses and run the playbook fabric"
     )
     return f"hccn_tool -i {device} -{query} -g shows no address{f' ({error})' if error else ''}: {way}, then run again."
+
+
+def _address(text: str) -> str:
+    """The address of a device; empty if a host answered something else, which engines of all hosts would read."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ""
 
 
 def _known(value: t.Any) -> str:

@@ -18,6 +18,7 @@ Record = t.Mapping[str, t.Any]
 DEVICE_MIB = 64 << 10  # of A2 and A3, where npu-smi was not asked
 SERVE = ("serve",)  # the word before the model
 MOST_PLACES = 4
+ODD = "its answer is not that of the module, so it is not used"
 
 
 def question(plan: Record, host: str, npus: Record) -> dict[str, t.Any]:
@@ -62,10 +63,11 @@ def outcome(plan: Record, results: t.Mapping[str, Record], hostvars: t.Mapping[s
 
     ``results``: the module's result of each host. ``hostvars``: the variables of the hosts, and of the controller as ``localhost``.
     """
+    results = {host: result if _sound(result) else {"msg": ODD} for host, result in results.items()}
     refused, unknown, remarks = _gathered(results, "refused"), _gathered(results, "unknown"), []
-    tried = sum(result.get("tried", 0) for result in results.values())
+    tried = sum(result.get("tried") or 0 for result in results.values())
     if tried:
-        slowest = max(result.get("seconds", 0) for result in results.values())
+        slowest = max(result.get("seconds") or 0 for result in results.values())
         remarks.append(
             f"Release {plan['release']} judged {tried} different command{'' if tried == 1 else 's'} of engines, on "
             f"{len(results)} host{'' if len(results) == 1 else 's'}, in {slowest} s."
@@ -80,6 +82,19 @@ def outcome(plan: Record, results: t.Mapping[str, Record], hostvars: t.Mapping[s
             remarks.append(f"Remark: {host}: no engine was rehearsed: {reason}")
     texts = [_refusal(plan, text, engines, hostvars) for (_kind, text), engines in refused.items()]
     return {"refusals": "\n".join(texts), "remarks": "\n".join(remarks)}
+
+
+def _sound(result: Record) -> bool:
+    """Whether the rows of an answer have their form: one odd answer says nothing of other hosts."""
+    return all(
+        isinstance(row, t.Mapping)
+        and all(isinstance(row.get(key), str) for key in ("kind", "text"))
+        and isinstance(row.get("engines"), list)
+        and row["engines"]
+        and all(isinstance(name, str) for name in row["engines"])
+        for part in ("refused", "unknown")
+        for row in result.get(part) or []
+    )
 
 
 def _gathered(results: t.Mapping[str, Record], part: str) -> dict[tuple[str, str], list[tuple[str, str]]]:

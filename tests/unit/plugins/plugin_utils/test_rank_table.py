@@ -19,13 +19,17 @@ def plan(hardware="a2", *more):
     return {"hosts": hosts, "services": [*services, *more]}
 
 
+def address(net, host, device):
+    return f"{net}.0.{ord(host)}.{device}"
+
+
 def facts():
     """Facts of the hosts of both engines."""
     return {
         host: {
             "hccn": {
                 "devices": [
-                    {"device_id": device, "ip": {"address": f"9.{host}.{device}"}, "vnic": {"address": f"8.{host}.{device}"}}
+                    {"device_id": device, "ip": {"address": address(9, host, device)}, "vnic": {"address": address(8, host, device)}}
                     for device in range(4)
                 ]
             },
@@ -36,7 +40,7 @@ def facts():
 
 
 def entry(host, device, cluster, net=9, **more):
-    own = {"server_id": f"10.0.0.{host}", "device_id": device, "device_ip": f"{net}.{host}.{device}"}
+    own = {"server_id": f"10.0.0.{host}", "device_id": device, "device_ip": address(net, host, device)}
     return {**own, **more, "cluster_id": cluster}
 
 
@@ -116,6 +120,14 @@ def test_a_device_without_an_address_is_told_how_it_gets_one(hccn, hardware, que
         found["p"]["hccn"] = {"devices": [{"device_id": 3, "errors": {query: "busy"}}]}
         fix = f"hccn_tool -i 3 -{query} -g shows no address (busy): {way}, then run again."
         assert refused(plan(hardware), found) == [("p device 3", "device_ip is unknown", fix)]
+
+
+@pytest.mark.parametrize("wrong", ["p.9.3", "10.0.0.1 10.0.0.2", 7, {"a": 1}])
+def test_what_is_no_address_is_in_no_table(wrong):
+    """A host answers it, and engines of all hosts would read it."""
+    found = facts()
+    found["p"]["hccn"]["devices"][3]["ip"] = {"address": wrong}
+    assert [path for path, _problem, _fix in refused(plan(), found)] == ["p device 3"]
 
 
 @pytest.mark.parametrize("npu", [None, {}, {"npus": [{"device_id": 3}]}])

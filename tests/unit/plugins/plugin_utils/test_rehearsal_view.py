@@ -102,3 +102,25 @@ def test_a_text_that_names_nothing_points_to_the_options_of_the_pool():
     refused = [{"engines": ["prefill-0"], "kind": "AssertionError", "text": "no"}]
     found = outcome(plan, {"node1": result(refused=refused)}, {"node1": GIVEN})
     assert "see inference_pools.prefill.args, inference_args" in found["refusals"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"refused": [{}]},
+        {"refused": ["x"]},
+        {"unknown": [{"kind": [], "text": {}, "engines": 1}]},
+        {"tried": None, "seconds": None},
+    ]
+    + [{"refused": [{"kind": "a", "text": "b", "engines": found}]} for found in ([], [None], "x")],
+)
+def test_an_odd_answer_says_nothing_of_other_hosts(odd):
+    """Root of a host wrote it; it ended check for all hosts."""
+    good = {"refused": [{"kind": "a", "text": "seed is wrong", "engines": ["p"]}], "tried": 1, "seconds": 2}
+    found = outcome({"release": "1", "services": []}, {"n1": {"refused": [], **odd}, "n2": good}, {})
+    assert found["refusals"].startswith("p on n2: release 1 refuses") and "n1" not in found["refusals"]
+    assert "judged 1 different command" in found["remarks"]
+    assert (
+        odd == {"tried": None, "seconds": None}
+        or "n1: no engine was rehearsed: its answer is not that" in found["remarks"]
+    )

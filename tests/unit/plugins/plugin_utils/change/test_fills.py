@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.change.fills import engines_to_prove, leaving
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.fills import engines_to_prove, leaving, restarting
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import Step
 
 ENGINES = [{"name": name, "url": f"http://{name}"} for name in ("prefill-0", "decode-0", "decode-1")]
@@ -52,3 +52,14 @@ def test_engines_that_left_finish_beside_all_decode_engines_that_may_fetch():
     assert leaving(step, "n1", known) == {"engines": [gone], "downstream": downstream[:2]}
     assert leaving(step, "n2", answers) == {"engines": [stranger, answers["n2"]["left"][2]], "downstream": downstream}
     assert leaving(Step("Wait", "drain", {}, given={**given, "leaving": []}), "n1", {}) is None
+
+
+def test_only_its_own_host_says_that_a_router_has_to_restart():
+    step = Step(
+        "Restart", "state", {"n1": {}}, fill="restarting", asked=0, given={"url": "http://router", "host": "n1"}
+    )
+    assert restarting(step, "n1", {"n2": {"restart": ["http://router"]}, "n1": {"restart": []}}) is None
+    assert restarting(step, "n1", {"n1": {"restart": ["http://router"]}}) == {}
+    every = step._replace(given=None)
+    assert restarting(every, "n1", {"n2": {"restart": ["http://other"]}}) == {}
+    assert restarting(every, "n1", {"n2": {}}) is None

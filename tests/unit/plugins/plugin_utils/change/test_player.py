@@ -221,7 +221,7 @@ def test_engines_that_a_router_lacks_are_proven_with_their_peers(tmp_path):
 @pytest.mark.parametrize(("urls", "hosts"), [([], []), ([ROUTER], ["n2"]), (["http://other"], [])])
 def test_a_router_restarts_only_if_its_own_answer_says_so(tmp_path, urls, hosts):
     change = Step("Take out", "members", {"n1": {}})
-    stage = Stage(tmp_path, [change, drain("n2", fill="restarting", asked=0, given=ROUTER)])
+    stage = Stage(tmp_path, [change, drain("n2", fill="restarting", asked=0, given={"url": ROUTER, "host": "n1"})])
     stage.answers["n1", "router_members"] = {"restart": urls}
     stage.all()
     assert [host for number, host in stage.called() if number] == hosts

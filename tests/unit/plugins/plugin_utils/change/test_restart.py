@@ -118,7 +118,7 @@ def test_routers_that_read_their_engines_at_the_start_restart_one_after_the_othe
     ]
     assert all(step.fill == "restarting" and step.asked == 0 for step in found.steps[1:9])
     urls = [whole["members"]["url"], whole["members"]["more"][0]["url"]]
-    assert [step.given for step in found.steps[2:8]] == [urls[0]] * 3 + [urls[1]] * 3
+    assert [step.given["url"] for step in found.steps[2:8]] == [urls[0]] * 3 + [urls[1]] * 3
     assert [list(step.at) for step in found.steps[1:8]] == [["n3"], ["n3"], ["n3"], ["n3"], ["n3"], ["n4"], ["n3"]]
     give = [number for number, step in enumerate(found.steps) if step.title == GIVE]
     assert all(found.steps[number].fill == "" and found.steps[number + 1].asked == number for number in give)
