@@ -77,6 +77,10 @@ from ..module_utils.files import journal
 from ..module_utils.status.plan import PLAN, deployed_text
 from ..module_utils.tools.text import visible
 
+PRIVATE = (
+    "The deployed plan in {} cannot be read by the connected user. It belongs to root, as other users of this host must not see commands and settings of "
+    "services, so become is needed although nothing is changed. Fix: run with --become."
+)
 ARGUMENTS = {"directory": {"type": "path", "required": True}, "content": {"type": "bool", "default": True}}
 
 
@@ -89,9 +93,11 @@ def main():
         text, reason = deployed_text(directory)
         half = journal.unfinished_half(directory) if text else ""
         revisions = journal.revisions(directory) if text else []
+    except PermissionError:
+        module.fail_json(msg=visible(PRIVATE.format(directory)))
     except OSError as error:
         module.fail_json(
-            msg=visible(f"The deployed plan in {directory} cannot be read: {error.strerror}. Fix: run with become.")
+            msg=visible(f"The deployed plan in {directory} cannot be read: {error.strerror}. Fix: correct that.")
         )
     if reason and os.path.lexists(os.path.join(directory, PLAN)):
         module.warn(visible(reason))

@@ -8,6 +8,7 @@ The folder belongs to root, but an older version gave it to that user, who may h
 
 from __future__ import annotations
 
+import errno
 import grp
 import json
 import os
@@ -259,3 +260,20 @@ def test_the_group_of_the_devices_is_one_of_the_services_user(tmp_path, run_modu
         assert done["failed"] == refused and base.exists() != refused, done
     monkeypatch.setattr(service_files, "driver_group", str)
     assert group.gr_gid not in service_files.groups_of(NOBODY.pw_uid) and service_files.groups_of(4242424) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (errno.EACCES, "so become is needed although nothing is changed. Fix: run with --become"),
+        (errno.EIO, "error. Fix: correct that"),
+    ],
+)
+def test_who_may_not_read_the_plan_is_told_why(base, run_module, monkeypatch, error, said):
+    def refused(*_given, **_more):
+        raise OSError(error, os.strerror(error))
+
+    plant(base / "plan.json", PLAN)
+    monkeypatch.setattr(status_plan.tree, "look", refused)
+    found = run_module("deployed_plan_info", directory=str(base))
+    assert found["failed"] and said in found["msg"], found
