@@ -170,9 +170,8 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
     with contextlib.suppress(OSError):
         os.rmdir(os.path.join(options["path"], "incomplete"))
     sizes = size_text(sum(each["size"] for each in items))
-    Display().display(
-        f"{options['path']}: {how_many(len(items), 'file')}, {sizes}; fetched now: {how_many(len(store.fetched), 'file')}, {size_text(store.fetched_bytes)}"
-    )
+    now = f"{how_many(len(store.fetched), 'file')}, {size_text(store.fetched_bytes)}"
+    Display().display(visible(f"{options['path']}: {how_many(len(items), 'file')}, {sizes}; fetched now: {now}"))
     return {
         "changed": changed or bool(store.fetched),
         "files": items,

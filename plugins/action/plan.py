@@ -100,17 +100,16 @@ class ActionModule(ActionBase):
                     judge_asked(options["playbook"], own, plan)
                 bundle = bundle_of(plan, hostvars) if options["deployed"] is None else {}
                 for text in without_prefix(names_of({}, hostvars)) if options["deployed"] is None else ():
-                    Display().warning(text)
+                    Display().warning(visible(text))
                 for text in unwritten(options["playbook"], own) if plan["runtime_facts"]["in_cluster"] else ():
-                    Display().warning(text)
+                    Display().warning(visible(text))
                 if not options["quiet"]:
                     self._show(
                         plan, options["show"], memory(plan, options), self._refusal_of_newer(plan, task_vars, hostvars)
                     )
             except PlanError as error:
-                Display().display(
-                    str(error)
-                )  # once as text; the message is its first line, because Ansible prints that one twice
+                # once as text; the message is its first line, because Ansible prints that one twice
+                Display().display(visible(str(error)))
                 helped = options["optional"] and not isinstance(error, AskedError)
                 known = known_of(task_vars, hostvars) if helped else None
                 return {**result, **self._refused(f"{str(error).splitlines()[0]} They are listed above.", known)}
@@ -171,7 +170,7 @@ class ActionModule(ActionBase):
         if show == "json":
             Display().display(json.dumps(plan, indent=4, sort_keys=True))
         elif show != "none":
-            Display().display("\n".join(plan_table(plan, show, refusal) + more))
+            Display().display(visible("\n".join(plan_table(plan, show, refusal) + more)))
 
 
 def culprit(hostvars: t.Mapping[str, t.Any]) -> str:

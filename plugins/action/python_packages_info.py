@@ -11,6 +11,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.utils.display import Display
 
 from ..module_utils.install.venv_options import ARGUMENTS, result
+from ..module_utils.tools.text import one_line, visible
 from ..plugin_utils.bundle.placing import stale
 from ..plugin_utils.hosts.answered import of_controller
 from ..plugin_utils.hosts.asked import Asked
@@ -42,10 +43,8 @@ class ActionModule(Asked):
             given["environments"] = [{**usual, **wanted} for wanted in given["environments"]]
         done.update(self._execute_module(MODULE, module_args=given, task_vars=task_vars))
         if done.get("skipped_reason"):
-            host = task_vars["inventory_hostname"]
-            Display().display(
-                f"{host}: it is not known whether the Python packages are available: {done['skipped_reason']}"
-            )
+            host, reason = task_vars["inventory_hostname"], one_line(done["skipped_reason"])
+            Display().display(visible(f"{host}: it is not known whether the Python packages are available: {reason}"))
         return done
 
 

@@ -8,6 +8,7 @@ So a message has texts of hosts only below the filter ``_visible``. Numbers need
 
 from __future__ import annotations
 
+import ast
 import pathlib
 
 import pytest
@@ -110,6 +111,22 @@ def test_messages_have_no_control_characters_of_hosts():
     foreign = answers() - set(OF_CONTROLLER)
     found = [f"{path.relative_to(ROOT)}: {line}" for path, items in everything() for line in raw(items, foreign)]
     assert "\n".join(found) == "", "pass the text through ascend.inference._visible"
+
+
+def shows(call):
+    """Whether a call of Python prints a text on the terminal."""
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and "Display()" in ast.unparse(call.func)
+
+
+def test_actions_print_no_control_characters_of_hosts():
+    """Ansible prints what an action displays as it is, and cleans only the message of its result."""
+    found = []
+    for path in sorted((ROOT / "plugins/action").glob("*.py")):
+        for call in filter(shows, ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
+            said = ast.unparse(call.args[0])
+            if not said.startswith(("visible(", "json.dumps(", "runs.left(")):  # the last one makes one line
+                found.append(f"{path.name}: {said}")
+    assert found == []
 
 
 def test_no_name_is_excepted_that_is_in_no_message():
