@@ -98,14 +98,38 @@ def transfers(plan: Record, engines: Gained, logs: t.Mapping[str, Record]) -> di
 
 
 def with_every_log(plan: Record, known: Record | None) -> Record | None:
-    """``known`` whose ``logs``, if it has them, have an entry for each service: if its host gave no answer, what it logged is not known."""
+    """``known`` whose ``logs``, ``{host: counts of service_log}`` if it has them, are ``{service: counts}`` with an entry for each service.
+
+    A host says something of its own services only. If it gave no answer, or another form of one, what they logged is not known.
+    """
     if "logs" not in (known or {}):
         return known
     problem = "its host gave no answer"
     unread = {"readable": False, "problem": problem, "flags": {}, "first": "", "transfers": 0, "transfer_ms": 0.0}
     verify = read_plan(plan["verify"])
-    names = {name for host in plan["hosts"] for name, _log in services_of(verify, host["name"])}
-    return {**known, "logs": {**dict.fromkeys(sorted(names), unread), **known["logs"]}}
+    logs = {}
+    for host in plan["hosts"]:
+        said = known["logs"].get(host["name"]) or {}
+        for name, _log in services_of(verify, host["name"]):
+            logs[name] = said[name] if _counted(said.get(name)) else unread
+    return {**known, "logs": dict(sorted(logs.items()))}
+
+
+def _counted(log: t.Any) -> bool:
+    """Whether an entry has the form of those of service_log."""
+    kinds = {
+        "readable": bool,
+        "problem": str,
+        "flags": dict,
+        "first": str,
+        "transfers": int,
+        "transfer_ms": (int, float),
+    }
+    return (
+        isinstance(log, dict)
+        and all(isinstance(log.get(key), kind) for key, kind in kinds.items())
+        and all(isinstance(count, int) for count in log["flags"].values())
+    )
 
 
 def about_logs(logs: t.Mapping[str, Record]) -> t.Iterator[Finding]:

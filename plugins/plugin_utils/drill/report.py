@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.tools.how_many import how_many
+from ...module_utils.verify.logs import services_of
+from ...module_utils.verify.plan import read_plan
 from ..description.findings import Finding
 
 Record = t.Mapping[str, t.Any]
@@ -25,7 +27,10 @@ def drill_report(plan: Record, drill: Record, results: t.Sequence[Record]) -> di
     ``results``: for each fault in the order of ``drill.faults`` a mapping with ``fault`` and ``load``, the results of service_fault and
     service_load, ``logs`` of service_log for each host, and ``problem``, why the fault was not made or nothing could be measured.
     """
-    faults = [_fault(run, result, drill["limits"]) for run, result in zip(drill["faults"], results, strict=False)]
+    faults = [
+        _fault(run, {**result, "logs": _own_logs(plan, run, result)}, drill["limits"])
+        for run, result in zip(drill["faults"], results, strict=False)
+    ]
     for run in drill["faults"][len(results) :]:
         faults.append(_fault(run, {"problem": "an earlier step ended the drill"}, drill["limits"]))
     findings = [finding for fault in faults for finding in fault["findings"]]
@@ -40,6 +45,18 @@ def drill_report(plan: Record, drill: Record, results: t.Sequence[Record]) -> di
         "faults": faults,
         "passed": not any(finding["severity"] == "error" for finding in findings),
     }
+
+
+def _own_logs(plan: Record, run: Record, result: Record) -> list[dict[str, t.Any]]:
+    """The logs of each host in the order of the run's ``log_hosts``, without services that are not there: a host says nothing of others."""
+    if not result.get("logs"):
+        return []
+    verify = read_plan(plan["verify"])
+    own = {host: {name for name, _log in services_of(verify, host)} for host in run["log_hosts"]}
+    return [
+        {name: log for name, log in said.items() if name in own[host]}
+        for host, said in zip(run["log_hosts"], result["logs"], strict=False)
+    ]
 
 
 def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:

@@ -61,6 +61,10 @@ TESTS = {
         "integration/test_upgrade.py::test_one_host_neither_imposes_a_plan_nor_prevents_a_rollback",
         "unit/plugins/plugin_utils/test_agreed.py::test_one_host_prevents_nothing_by_hiding_its_record",
         "unit/test_printed_texts.py::test_messages_have_no_control_characters_of_hosts",
+        "unit/test_printed_texts.py::test_actions_print_no_control_characters_of_hosts",
+        "unit/plugins/plugin_utils/test_bench_services.py::test_a_host_says_nothing_of_the_logs_of_others",
+        "unit/plugins/plugin_utils/test_drill.py::test_a_host_says_nothing_of_the_logs_of_others",
+        "unit/plugins/plugin_utils/change/test_fills.py::test_only_its_own_host_says_that_a_router_has_to_restart",
         "unit/plugins/plugin_utils/test_run.py::test_a_record_of_a_host_adds_no_line_to_a_message",
     ],
     "A user of a host": [
@@ -79,6 +83,7 @@ TESTS = {
         "integration/test_model_passed_on.py::test_a_host_with_a_damaged_file_gives_it_to_nobody",
         "unit/plugins/plugin_utils/test_model_rounds.py::test_a_host_with_something_else_is_named_and_gives_nothing",
         "unit/plugins/plugin_utils/test_model_rounds.py::test_without_the_token_a_host_gets_nothing",
+        "unit/plugins/plugin_utils/test_model_rounds.py::test_of_hosts_that_have_the_model_one_gives_nothing_else_to_the_others",
     ],
     "The owner of a folder above a model": [
         "integration/test_model.py::test_who_owns_a_folder_above_leads_root_nowhere"

@@ -195,11 +195,29 @@ def test_what_was_logged_about_kv_cache_meanwhile_is_named(plan, log, severity, 
 def test_a_host_without_an_answer_has_logs_that_nobody_read(plan):
     """It lacks in what the playbook gathers; that is not the same as a log without messages."""
     bench, measured = results(plan)
-    (first, *rest) = [item["name"] for item in (*plan["verify"]["decode"], *plan["verify"]["prefill"])]
-    found = report_filter(measured, plan, bench, None, None, {"check": None, "status": [], "logs": {first: LOG}})
+    every = [*plan["verify"]["decode"], *plan["verify"]["prefill"]]
+    (first, *rest), here = [item["name"] for item in every], every[0]["host"]
+    found = report_filter(
+        measured, plan, bench, None, None, {"check": None, "status": [], "logs": {here: {first: LOG}}}
+    )
     (named,) = [item for item in found["findings"] if item["path"] == rest[0]]
     assert named["id"] == "BENCH-LOG" and "its host gave no answer" in named["problem"] and found["passed"]
     assert not any(item["path"] == first for item in found["findings"])
+
+
+def test_a_host_says_nothing_of_the_logs_of_others(plan):
+    """Root of one host answers an error, or none, for services elsewhere, and an odd entry for its own."""
+    bench, measured = results(plan)
+    decode, prefill = plan["verify"]["decode"][0], plan["verify"]["prefill"][0]
+    assert decode["host"] != prefill["host"]
+    for odd in ({}, [], {**LOG, "flags": {"lost": "x"}}, {**LOG, "transfers": None}):
+        logs = {
+            prefill["host"]: {prefill["name"]: LOG},
+            decode["host"]: {prefill["name"]: {**LOG, "flags": {"lost KV": 9}}, decode["name"]: odd},
+        }
+        found = report_filter(measured, plan, bench, None, None, {"check": None, "status": [], "logs": logs})
+        assert not [item for item in found["findings"] if item["path"] == prefill["name"]]
+        assert [item["id"] for item in found["findings"] if item["path"] == decode["name"]] == ["BENCH-LOG"]
 
 
 def test_engines_are_in_the_order_of_people(plan):

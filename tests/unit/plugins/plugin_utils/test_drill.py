@@ -156,6 +156,15 @@ def test_logs_are_shown_with_their_number(plan):
     assert "router logged 9 lines with warnings or errors" in text
 
 
+def test_a_host_says_nothing_of_the_logs_of_others(plan):
+    given, run = result(), runs(plan, {})["faults"][0]
+    read = {"readable": True, "problem": "", "red_flags": [], "alarms": ["WARN planted"]}
+    names = {item["name"] for item in plan["services"]}
+    given["logs"] = [dict.fromkeys(names, read), *[{} for _host in run["log_hosts"][1:]]]
+    own = {item["name"] for item in plan["services"] if item["host"] == run["log_hosts"][0]}
+    assert set(judged(plan, given)[0]["faults"][0]["logged"]) <= own < names
+
+
 NOTHING = {"requests": 0, "answered": 0, "compared": 0}
 
 
