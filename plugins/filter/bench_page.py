@@ -1,19 +1,19 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter _bench_page: a benchmark's report as one HTML page."""
+"""Filter _bench_page: a report of the playbooks bench and trace as one HTML page."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ..plugin_utils.bench.page import bench_page
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.trace.text import page_of
 
 
 def page_filter(report: t.Any, run: t.Any = None) -> str:
     """Adapter: the report of the filter _bench_report on the left."""
-    return bench_page(plain(report), plain(run or {}))
+    return page_of(plain(report), plain(run or {}))
 
 
 class FilterModule:

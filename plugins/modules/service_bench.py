@@ -105,6 +105,33 @@ options:
         description: URL of its metrics, without a path.
         type: str
         required: true
+  ways:
+    description: Ways to the same router, on each of which the list of models is asked for before the requests, to compare how long that takes.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: Name of the way.
+        type: str
+        required: true
+      url:
+        description: URL at its begin, without a path.
+        type: str
+        required: true
+      key:
+        description: Whose key is sent.
+        type: str
+        choices: [clients, engines]
+        default: clients
+      ca_path:
+        description: File with certificates that are trusted, for an address with TLS.
+        type: str
+        default: ""
+      server_name:
+        description: Name in the certificate, if it is not that of the URL.
+        type: str
+        default: ""
   evict:
     description:
       - Name of one of O(engines) whose KV cache the prompts replace. Their number is computed from the size that the engine reports.
@@ -181,6 +208,11 @@ others:
   returned: when requests were sent
   type: dict
   sample: {"router": {"requests": 32.0, "retries": 0.0}}
+ways:
+  description: The median time of an answer on each of O(ways), in milliseconds, and what it was; C(problem) says why there is none.
+  returned: when requests were sent
+  type: dict
+  sample: {"entry": {"ms": 1.9, "answer": "200", "problem": ""}, "router": {"ms": 1.1, "answer": "200", "problem": ""}}
 """
 
 import os
@@ -200,6 +232,7 @@ from ..module_utils.bench.driver import (
 from ..module_utils.bench.prompts import file_problem
 from ..module_utils.bench.running import Running
 from ..module_utils.bench.trace import trace_problem
+from ..module_utils.bench.ways import walked
 from ..module_utils.bench.window import gained, read_counters
 from ..module_utils.files.tree import TreeError
 from ..module_utils.runtime.base import RuntimeProblem
@@ -208,6 +241,12 @@ from ..module_utils.tools.text import visible
 
 ENGINE = {"name": {"type": "str", "required": True}, "url": {"type": "str", "required": True}}
 OTHER = {**ENGINE, "kind": {"type": "str", "required": True, "choices": ["router", "store"]}}
+WAY = {
+    **ENGINE,
+    "key": {"type": "str", "default": "clients", "choices": ["clients", "engines"], "no_log": False},
+    "ca_path": {"type": "str", "default": ""},
+    "server_name": {"type": "str", "default": ""},
+}
 ARGUMENTS = {
     "deployment": {"type": "path", "required": True},
     "argv": {"type": "list", "elements": "str", "required": True},
@@ -222,6 +261,7 @@ ARGUMENTS = {
     "engine_api_key": {"type": "str", "default": "", "no_log": True},
     "engines": {"type": "list", "elements": "dict", "default": [], "options": ENGINE},
     "others": {"type": "list", "elements": "dict", "default": [], "options": OTHER},
+    "ways": {"type": "list", "elements": "dict", "default": [], "options": WAY},
     "evict": {"type": "str", "default": ""},
     "prompt_tokens": {"type": "int", "default": 0, "no_log": False},
     "output_tokens": {"type": "int", "default": 0, "no_log": False},
@@ -286,6 +326,8 @@ def main():
     result = {"changed": False, "command": printed(module, command, path)}
     if module.check_mode:
         module.exit_json(**result)
+    keys = {"clients": params["api_key"], "engines": params["engine_api_key"]}
+    result["ways"] = walked(params["ways"], keys)
     before, others = read_all(params["engines"], params["engine_api_key"]), read_counters(params["others"])
     try:
         with Running(params["deployment"]):

@@ -23,6 +23,7 @@ import bench_client
 import deployments
 import judges
 import metric_names
+import spans
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 
@@ -99,7 +100,8 @@ def main() -> int:
         if not version or options.only not in ("", judge):
             continue
         wrong = [*judged(judge, version, commands), *metric_names.problems(judge, version)]
-        wrong += bench_client.problems(version, measured[version]) if judge == "vllm" and version in measured else []
+        if judge == "vllm" and version in measured:
+            wrong += [*bench_client.problems(version, measured[version]), *spans.problems(version)]
         problems += wrong
         print(f"{judge:<16}{version:<14}{len(commands):>4} commands, {len(wrong)} problems", flush=True)
     if measured and options.only in ("", "aisbench"):

@@ -21,6 +21,7 @@ CLUSTER = ROOT / "tests/unit/rehearsal/inventories/kubernetes.yml"
 # What serves a cluster, or says itself what it lacks there; a new playbook is named here or in one of the two tables.
 EVERYWHERE = {
     "bench",
+    "trace",
     "bundle",
     "check",
     "deploy",

@@ -77,14 +77,14 @@ def ask(
     events: list[tuple[float, str]] = []
     status = 0
     try:
-        connection = _connection(target, timeout)
+        connection = connection_of(target, timeout)
     except (OSError, ValueError) as error:  # an unreadable CA file raises OSError
         return Reply(0, "", 0.0, "tls", str(error))
     bound = _Bound(connection, timeout)
     try:
         parts = urlsplit(target.url)
         encoded = None if payload is None else json.dumps(payload).encode("utf-8")
-        headers = _headers(target, encoded is not None, request_id)
+        headers = headers_of(target, encoded is not None, request_id)
         if rank is not None:
             headers[RANK_HEADER] = str(rank)
         bound.connect()
@@ -134,7 +134,8 @@ class _Bound:
                 )  # not the method of a TLS socket, which another thread uses
 
 
-def _connection(target: Target, timeout: float) -> http.client.HTTPConnection:
+def connection_of(target: Target, timeout: float) -> http.client.HTTPConnection:
+    """A connection that is not open yet. OSError for a file of certificates that cannot be read, ValueError for a URL that is none."""
     parts = urlsplit(target.url)
     if parts.scheme != "https":
         return http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=timeout)
@@ -165,7 +166,8 @@ def context_of(target: Target) -> ssl.SSLContext:
     return context
 
 
-def _headers(target: Target, has_body: bool, request_id: str) -> dict[str, str]:
+def headers_of(target: Target, has_body: bool, request_id: str) -> dict[str, str]:
+    """Headers of a request; the key of the target is one of them."""
     headers = {"Accept": "*/*"}
     if has_body:
         headers["Content-Type"] = "application/json"

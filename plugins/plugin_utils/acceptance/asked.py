@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the playbooks bench, compare and drill are asked for, judged with the plan: a refusal comes before any host is contacted.
+"""What the playbooks bench, trace, compare and drill are asked for, judged with the plan: a refusal comes before any host is contacted.
 
 They judge it again where they use it, because other playbooks run them as well.
 """
@@ -17,9 +17,12 @@ from ..description.findings import Finding, PlanError
 from ..description.loader import plain
 from ..drill.runs import forbidden
 from ..drill.settings import read_drill
+from ..trace.requests import number_findings, one_by_one
 
 Variables = t.Mapping[str, t.Any]
 FILES = (COMPARE, CHECK, PAGE, "inference_bench_json", "inference_bench_markdown")
+FILES_OF_TRACE = (CHECK, "inference_trace_json", "inference_trace_html")
+REQUESTS = "inference_trace_requests"
 
 
 class AskedError(PlanError):
@@ -28,9 +31,9 @@ class AskedError(PlanError):
 
 def judge_asked(playbook: str, variables: Variables, plan: Variables) -> None:
     """Raises AskedError with all that is wrong with the variables that say what a playbook does; ``variables``: the controller's."""
-    given = {name: plain(variables[name]) for name in (*FILES, *NAMES) if name in variables}
+    given = {name: plain(variables[name]) for name in (*FILES, *FILES_OF_TRACE, *NAMES) if name in variables}
     # In a cluster the others do nothing, and say so.
-    there = playbook in JUDGES and (playbook == "bench" or not plan["runtime_facts"]["in_cluster"])
+    there = playbook in JUDGES and (playbook in ("bench", "trace") or not plan["runtime_facts"]["in_cluster"])
     found = list(JUDGES[playbook](given, plan)) if there else []
     if found:
         raise AskedError(found)
@@ -39,6 +42,12 @@ def judge_asked(playbook: str, variables: Variables, plan: Variables) -> None:
 def _bench(given: Variables, _plan: Variables) -> t.Iterator[Finding]:
     yield from _read(read_bench, given.get("inference_bench", {}))
     yield from file_findings({name: given[name] for name in FILES if name in given})
+
+
+def _trace(given: Variables, _plan: Variables) -> t.Iterator[Finding]:
+    yield from _read(read_bench, one_by_one(given.get("inference_bench", {})))
+    yield from number_findings(given.get(REQUESTS, 1))
+    yield from file_findings({name: given[name] for name in FILES_OF_TRACE if name in given})
 
 
 def _compare(given: Variables, _plan: Variables) -> t.Iterator[Finding]:
@@ -58,9 +67,10 @@ def _read(reader: t.Callable[[t.Any], t.Any], raw: t.Any) -> tuple[Finding, ...]
     return ()
 
 
-NAMES = ("inference_bench", "inference_drill", "inference_drill_confirm", WITH, FOLDER)
+NAMES = ("inference_bench", "inference_drill", "inference_drill_confirm", REQUESTS, WITH, FOLDER)
 JUDGES: dict[str, t.Callable[[Variables, Variables], t.Iterator[Finding]]] = {
     "bench": _bench,
     "compare": _compare,
     "drill": _drill,
+    "trace": _trace,
 }

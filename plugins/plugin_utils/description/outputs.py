@@ -29,6 +29,7 @@ WRITTEN = {
     "rollback": VERIFY,
     "site": (*PLAN, *CHECK, *VERIFY, "manifests_file"),
     "status": STATUS,
+    "trace": STATUS,  # as bench
     "upgrade": (*PLAN, *CHECK, *VERIFY),
     "verify": (*PLAN, *VERIFY),
 }
@@ -40,6 +41,7 @@ UNPLANNED = (
     "remove",
     "rollback",
     "status",
+    "trace",
 )  # they take the deployed plan, and write no page of one
 
 REPORT = "inference_advise_report"
@@ -70,7 +72,7 @@ def pages(playbook: str, variables: t.Mapping[str, t.Any], deployment: str) -> d
         if name.endswith(".html")
     ]
     mine = [name[: -len("_html")] for name in WRITTEN.get(playbook, ()) if name.endswith("_html")]
-    mine += ["bench"] if playbook == "bench" else []
+    mine += [playbook] if playbook in ("bench", "trace") else []
     mine += ["plan"] if playbook not in UNPLANNED else []
     return {"folder": folder, "names": sorted({*there, *mine} - {"index"})}
 

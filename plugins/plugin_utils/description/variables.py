@@ -111,6 +111,9 @@ RUN_VARIABLES = {
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
     "status_html": "File for the status of the services, as one HTML page with a picture of the deployment.",
+    "trace_html": "File for the report of the playbook trace, as an HTML page.",
+    "trace_json": "File for the report of the playbook trace, as JSON.",
+    "trace_requests": "How many requests the playbook trace sends, one after the other. Default: 8.",
     "upgrade_mode": "How the playbooks upgrade and rollback change the services: rolling, blue_green or recreate. Default: the gentlest one that is "
     "possible. One that is not possible is refused.",
     "upgrade_watch": "Seconds for which the playbook upgrade watches each share of requests that new routers get in the mode blue_green. Default: 60.",

@@ -14,6 +14,7 @@ WHAT = {  # in the order in which somebody looks
     "plan": "What the inventory plans: hosts, devices, ports, findings",
     "check": "Whether the hosts, NPUs and links are fit",
     "bench": "Latency and throughput",
+    "trace": "Where the time of a request goes",
 }
 
 

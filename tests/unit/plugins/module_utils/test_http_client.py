@@ -261,7 +261,7 @@ def test_which_certificates_are_trusted(monkeypatch):
     ],
 )
 def test_where_a_url_leads(url, kind, host, port):
-    connection = http_client._connection(Target(url, server_name="n"), 7.0)
+    connection = http_client.connection_of(Target(url, server_name="n"), 7.0)
     assert isinstance(connection, kind) and isinstance(connection, http.client.HTTPSConnection) == url.startswith(
         "https"
     )

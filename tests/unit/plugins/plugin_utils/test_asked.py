@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What bench, compare and drill are asked for is judged with the plan, before a host is contacted."""
+"""What bench, trace, compare and drill are asked for is judged with the plan, before a host is contacted."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ PLAYBOOKS = pathlib.Path(__file__).resolve().parents[4] / "playbooks"
 @pytest.mark.parametrize(
     ("playbook", "variables", "path"),
     [
+        ("trace", {"inference_bench": {"input": "long"}}, "inference_bench.input"),
+        ("trace", {"inference_trace_requests": "many"}, "inference_trace_requests"),
+        ("trace", {"inference_trace_json": "/no/folder/x.json"}, "inference_trace_json"),
         ("drill", {}, "inference_drill_confirm"),
         ("drill", {"inference_drill_confirm": "yes"}, "inference_drill_confirm"),
         ("drill", {"inference_drill_confirm": "chat", "inference_drill": {"rate": "fast"}}, "inference_drill.rate"),
