@@ -1,12 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What vLLM-Ascend's own CI measures for the same model on the same hardware, beside the measured figures.
+"""What vLLM-Ascend's own CI measures for the same model on the same hardware (``upstream_data.py``), beside the measured figures.
 
-Source: the source distribution of vLLM-Ascend 0.30.0rc2, tests/e2e/cases/models/configs/*/CASE.yaml; tests/releases/baselines.py compares them. A
-case passes if the throughput of output tokens is at least ``least`` times ``throughput``. Its prompts are those of a data set that is padded to a
-length, of which ``prefix`` tokens are shared; ours are random tokens of the same lengths. Cases that its CI leaves out, warm-ups, and those whose
-length of prompts is not printed as a number are not listed.
+Prompts of ours are random tokens of the same lengths.
 """
 
 from __future__ import annotations
@@ -14,77 +11,11 @@ from __future__ import annotations
 import typing as t
 
 from ..description.findings import Finding
+from .upstream_data import CASES, HARDWARE, SDIST, Case
 
 Record = t.Mapping[str, t.Any]
-SDIST = "0.30.0rc2"  # the newest release with a source distribution
 REACHED, MISSED, WITHIN = "reached", "missed", "within the spread"
 OTHER, FEW, UNKNOWN = "not the same", "not judged", "not known"
-
-
-class Case(t.NamedTuple):
-    """A case of the CI: tokens of a prompt's shared begin, of its rest, and of the answer; requests at a time and per second (0: at once)."""
-
-    name: str
-    model: str
-    devices: int
-    pools: tuple[tuple[str, int], ...]
-    prefix: int
-    input: int
-    output: int
-    load: int
-    rate: float
-    throughput: float  # output tokens per second of all devices
-    least: float
-
-
-HARDWARE = "a3"  # of all cases
-_ONE = (("decode", 1), ("prefill", 1))
-_TWO = (("decode", 1), ("prefill", 2))
-_LONG, _LONGER = (58982, 6554), (117965, 13107)  # 64 Ki and 128 Ki tokens, nine tenths of them shared
-CASES = (
-    Case(
-        "DeepSeek_V3.1T_MTP1_3_5K_1_5K_PD",
-        "DeepSeek-V3.1-Terminus-w8a8-mtp-QuaRot",
-        *(64, _TWO, 0, 3500, 1500, 700, 0, 9800.0, 0.97),
-    ),
-    Case("GLM-5.1-W8A8C8-3.5k-1.5k-0-20-PD", "GLM-5.1-w8a8c8", 64, _ONE, 0, 3500, 1500, 40, 6.87, 1449.1316, 0.97),
-    Case("GLM-5.1-W8A8C8-64k-1k-90-50-PD", "GLM-5.1-w8a8c8", 64, _ONE, *_LONG, 1024, 128, 3.15, 2722.6, 0.97),
-    Case("GLM-5.1-W8A8C8-128k-1k-90-50-PD", "GLM-5.1-w8a8c8", 64, _ONE, *_LONGER, 1024, 64, 1.52, 923.6, 0.97),
-    Case("Kimi-K2.5-W4A8-16k-1k-TPOT50", "Kimi-K2.5-W4A8", 64, _TWO, 0, 16384, 1024, 256, 3, 2099.9, 0.95),
-    Case("Kimi-K2.6-W4A8-3.5k-1.5k-TPOT50-PD", "Kimi-K2.6-w4a8", 32, _ONE, 0, 3500, 1500, 128, 2.5, 3206.8964, 0.97),
-    Case("Kimi-K2.6-W4A8-64k-1k-TPOT50-PD", "Kimi-K2.6-w4a8", 32, _ONE, *_LONG, 1024, 15, 0.4, 347.4475, 0.97),
-    Case("Kimi-K2.6-W4A8-128k-1k-TPOT50-PD", "Kimi-K2.6-w4a8", 32, _ONE, *_LONGER, 1024, 10, 0.3, 220.503, 0.97),
-    Case("Kimi-K2.7-W4A8-64k-1k-TPOT50-PD", "Kimi-K2.7-Code-w4a8", 32, _ONE, *_LONG, 1024, 15, 0.4, 242.7762, 0.97),
-    Case("Kimi-K2.7-W4A8-128k-1k-TPOT50-PD", "Kimi-K2.7-Code-w4a8", 32, _ONE, *_LONGER, 1024, 10, 0.3, 155.5781, 0.97),
-    Case("Minimax_m2.7_in3_5_tpot50", "MiniMax-M2.7-w8a8-QuaRot", 48, _ONE, 0, 3500, 1500, 860, 0, 15006.5581, 0.97),
-    Case(
-        "Minimax_m2.7_in128k_1k_prefix90_tpot50",
-        "MiniMax-M2.7-w8a8-QuaRot",
-        32,
-        _ONE,
-        *_LONGER,
-        1024,
-        40,
-        0,
-        720.1,
-        0.97,
-    ),
-    Case(
-        "Qwen3.5-122B-A10B-w4a8-16k-1k-PD",
-        "Qwen3.5-122B-A10B-w4a8",
-        *(32, _ONE, 0, 16384, 1024, 8, 0, 526.2983, 0.97),
-    ),
-    Case(
-        "Qwen3.5-122B-A10B-w4a8-128k-1k-PD",
-        "Qwen3.5-122B-A10B-w4a8",
-        *(48, _TWO, *_LONGER, 1024, 16, 0, 368.5119, 0.97),
-    ),
-    Case(
-        "Qwen3.5-397B-w4a8_64k-1k-90-50-PD",
-        "Qwen3.5-397B-A17B-w4a8-mtp",
-        *(48, _ONE, *_LONG, 1024, 250, 1, 1005.6834, 0.97),
-    ),
-)
 
 
 def cases_of(plan: Record) -> list[Case]:
