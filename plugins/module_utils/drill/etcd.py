@@ -21,7 +21,7 @@ LEADS = "etcd_server_is_leader"
 
 
 def look(urls: dict[str, str], get: Callable[..., Reply] = ask) -> Seen:
-    """The leader of the members ``{name: URL for clients}``, and in ``serving`` all that serve. etcd has no counters of clients and keys of the store."""
+    """The leader of the members ``{name: URL for clients}``, and in ``serving`` all that serve. Clients and keys of a store stay unknown."""
     names = sorted(urls)
     with ThreadPoolExecutor(len(names) or 1) as pool:  # those that are away must not delay the answer
         states = dict(zip(names, pool.map(lambda name: _state(urls[name], get), names)))

@@ -418,7 +418,7 @@ class Deployment:
         policies = [
             item["spec"].get("recoveryPolicy") for item in self.plan["objects"] if item["kind"] == "ModelServing"
         ]
-        text = f"Pod {name} is left of another revision ({reason}), and Kthena does not replace it by itself. It is deleted, so Kthena makes"
+        text = f"Pod {name} is left of another revision ({reason}), and has not been replaced for too long. It is deleted, so Kthena makes"
         self.warnings.append(
             text + (f" group {group} again, with all its pods." if "ServingGroupRecreate" in policies else " it again.")
         )

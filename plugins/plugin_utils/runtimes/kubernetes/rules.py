@@ -208,7 +208,8 @@ def autoscaled(case: Case) -> t.Iterator[Finding]:
     settings, pools = case.context.description.kubernetes, case.context.description.pools.present()
     roles, path = settings.autoscaling.roles, "inference_kubernetes.autoscaling"
     if roles and settings.kthena_version == "v0.4.0":
-        yield Finding.at(path, ", ".join(roles), "Kthena v0.4.0 scales no roles", "Update Kthena.")
+        problem = "Kthena v0.4.0 scales roles by a kind of its own, AutoscalingPolicyBinding, which is not written here"
+        yield Finding.at(path, ", ".join(roles), problem, "Update Kthena.")
     if len(roles) > 2:
         yield Finding.at(f"{path}.roles", ", ".join(roles), "a policy has at most two roles")
     for name in roles:
