@@ -391,6 +391,17 @@ class TestLocal:
         assert found["engines"]["decode-0"]["tokens_from_outside"] > 0
         assert "# Benchmark of inference: passed" in run.output
 
+    def test_trace_tells_where_single_requests_spend_their_time(self):
+        """By the counters of the engines themselves: every part but a transfer is known, and all of them are the whole."""
+        path, sizes = LOCAL.records / "trace.json", {"input": 64, "output": 16}
+        run = LOCAL.play("trace", inference_trace_requests=3, inference_bench=sizes, inference_trace_json=str(path))
+        assert run.code == 0, run.output
+        trace = json.loads(path.read_text())["trace"]
+        parts = {row["part"]: row["ms"] for row in trace["parts"]}
+        assert trace["requests"] == 3 and {name for name, ms in parts.items() if ms is None} <= {"KV transfer"}
+        assert parts["prefill"] > 0 and parts["further tokens"] > 0
+        assert abs(sum(ms or 0.0 for ms in parts.values()) - trace["whole"]) < 1
+
     def test_advice_reads_live_metrics(self):
         """Four clients during the whole window; the counts are those of the engines, also if the sizes of processors mean little."""
         path, ended = LOCAL.records / "advice.json", threading.Event()

@@ -16,6 +16,7 @@ import time
 from typing import Any, Mapping, Sequence
 
 from ..tools.http_client import Target, connection_of, headers_of
+from ..tools.text import visible
 
 PATH = "/v1/models"
 ASKED = 10  # times, over one connection as the requests of a benchmark
@@ -41,7 +42,8 @@ def _walked(way: Mapping[str, str], token: str) -> dict[str, Any]:
         finally:
             connection.close()
     except (OSError, ValueError, http.client.HTTPException) as error:
-        return {"ms": None, "answer": "", "problem": f"{type(error).__name__}: {error}"}
+        # Such an error may have a line that the peer sent.
+        return {"ms": None, "answer": "", "problem": visible(f"{type(error).__name__}: {error}"[:300])}
     return {"ms": round(statistics.median(ms for ms, _answer in taken), 3), "answer": taken[-1][1], "problem": ""}
 
 

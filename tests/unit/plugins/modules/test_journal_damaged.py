@@ -93,7 +93,7 @@ def test_status_names_the_file_and_the_way_out(host):
     assert str(host.base / journal.JOURNAL) in text and "run upgrade" in text and "rollback" in text
 
 
-@pytest.mark.parametrize("name", ["restart", "drill", "watchdog", "bench", "compare"])
+@pytest.mark.parametrize("name", ["restart", "drill", "watchdog", "bench", "trace", "compare"])
 def test_these_playbooks_take_the_lock_that_refuses(name):
     found, _early = locks(name)
     assert found and not any(found)

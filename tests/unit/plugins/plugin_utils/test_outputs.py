@@ -92,6 +92,7 @@ def test_pages_have_a_folder_for_each_deployment(tmp_path):
     for name in ("index.html", "bench.html", "notes.txt"):
         (tmp_path / "d" / name).touch()
     assert pages("check", variables, "d")["names"] == ["bench", "check", "plan"]
+    assert pages("trace", variables, "d")["names"] == ["bench", "status", "trace"]
     assert pages("bench", variables, "d")["names"] == ["bench", "status"], "a page of a plan is linked when it is there"
 
 
