@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action change: observe the hosts of a change, write its script, and play it step by step."""
+"""Action change: choose how services change, observe the hosts, write the script, and play it step by step."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import typing as t
 from ansible import constants
 from ansible.errors import AnsibleConnectionFailure
 from ansible.utils.display import Display
+from ansible.utils.unsafe_proxy import wrap_var
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
+from ..plugin_utils.change import choice
 from ..plugin_utils.change.deploy import deploy
 from ..plugin_utils.change.half import changed, drained, shifted
 from ..plugin_utils.change.observe import known, own, questions
@@ -26,8 +29,9 @@ from ..plugin_utils.change.script import Script, lines
 from ..plugin_utils.change.store import Store
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.asked import Asked
+from ..plugin_utils.lifecycle.destinations import NAMES
 from ..plugin_utils.lifecycle.run import this_run
-from ..plugin_utils.plan.record import whole_plan
+from ..plugin_utils.plan.record import readable_plan, whole_plan
 
 Result = dict[str, t.Any]
 GOALS: dict[str, t.Callable[..., Script]] = {
@@ -39,18 +43,24 @@ GOALS: dict[str, t.Callable[..., Script]] = {
     "shifted": shifted,
     "rejoin": rejoin,
 }
+CHOICES = ["upgrade", "rollback", "back"]
+LOCKED = ("__inference_locked_first", "__inference_locked")  # playbooks/shared/lock.yml
 ASKED = 3  # hosts whose recorded plan is read, so that none of them alone says what was deployed
 LONGEST = 300  # characters of a line about what is waited for
 ARGUMENTS: dict[str, t.Any] = {
-    "part": {"type": "str", "choices": ["compare", "observe", "write", "play", "end"], "required": True},
+    "part": {
+        "type": "str",
+        "choices": ["agree", "take", "compare", "choose", "observe", "write", "play", "end"],
+        "required": True,
+    },
     "context": {"type": "dict", "no_log": True},
     "registered": {"type": "dict"},
     "members": {"type": "dict", "default": {}},
     "balancer": {"type": "dict", "default": {}},
     "directory": {"type": "str"},
-    "goal": {"type": "str", "choices": [*GOALS]},
-    "plan": {"type": "dict"},
-    "options": {"type": "dict"},
+    "goal": {"type": "str", "choices": [*GOALS, *CHOICES]},
+    "plan": {"type": "dict", "default": {}},
+    "options": {"type": "dict", "default": {}},
     "drain_timeout": {"type": "int"},
     "join_timeout": {"type": "int"},
     "number": {"type": "int"},
@@ -67,6 +77,9 @@ class ActionModule(Asked):
         _unused, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host, self._check = str(task_vars["inventory_hostname"]), bool(self._task.check_mode)
         parts = {
+            "agree": self._agree,
+            "take": self._take,
+            "choose": self._choose,
             "compare": self._compare,
             "observe": self._observe,
             "write": self._write,
@@ -75,6 +88,74 @@ class ActionModule(Asked):
         }
         return {**result, **parts[arguments["part"]](plain(arguments), host)}
 
+    def _agree(self, arguments: Result, _host: str) -> Result:
+        """The plan to which all hosts go back; kept for each of them."""
+        hosts = [str(name) for name in self._vars["ansible_play_hosts_all"]]
+        found = choice.agree({host: self._locked(host) for host in hosts}, arguments["goal"])
+        for kind in ("back", "runs"):
+            self._store.forget(kind)
+        for host, plan in found.plans.items():
+            self._store.keep("back", host, {"plan": plan, "programs": found.given.get(host, [])})
+        if found.notes:
+            self._print("\n".join(found.notes))
+        refusals = []
+        if arguments["goal"] == "rollback":
+            refusals = choice.rollback_refusals(self._known(), arguments["directory"], arguments["plan"])
+        return self._refused("\n".join(refusals)) if refusals else {"changed": False}
+
+    def _take(self, arguments: Result, host: str) -> Result:
+        """This host's part of that plan, {} if it has none of its programs; for a rollback also the plan that was recorded here."""
+        kept = self._store.kept("back", host)
+        plan, content = kept["plan"], ""
+        for path in kept["programs"]:
+            found = self._execute("ansible.builtin.stat", {"path": path}, True)
+            if found.get("failed") or found.get("unreachable"):
+                return found
+            plan = plan if found["stat"]["exists"] else {}
+        if arguments["goal"] == "rollback":
+            found = self._execute("deployed_plan_info", {"directory": arguments["directory"]}, True)
+            if found.get("failed") or found.get("unreachable"):
+                return found
+            content = str(found.get("content") or "")
+        self._store.keep("back", host, {"plan": plan, "content": content})
+        recorded = choice.recorded_plan(content, str(arguments["directory"]), plan)
+        comparable = plan.get("plan_version") == PLAN_VERSION
+        # Texts of hosts are no templates.
+        return {"changed": False, "plan": wrap_var(plan), "recorded": wrap_var(recorded), "comparable": comparable}
+
+    def _choose(self, arguments: Result, _host: str) -> Result:
+        """The mode of the change, and what it costs, or why it is refused."""
+        known, given = self._known(), [arguments[key] for key in ("plan", "directory", "options")]
+        mode = choice.choose(arguments["goal"], known, *given, Display().warning)
+        if mode["refusals"]:
+            return self._refused("\n".join(mode["refusals"]))
+        if mode["text"]:
+            self._print(mode["text"])
+        left = [host for host, here in known.items() if not here["previous"]]
+        return {"changed": False, "mode": mode["mode"], "rounds": wrap_var(mode["rounds"]), "left": left}
+
+    def _known(self) -> choice.Known:
+        """What `choice` knows of all hosts of the play, also of those that are lost now."""
+        found = {}
+        for host in map(str, self._vars["ansible_play_hosts_all"]):
+            kept, variables = self._store.kept("back", host), self._vars["hostvars"][host]
+            found[host] = {
+                "locked": self._locked(host),
+                "previous": readable_plan(kept["plan"]),
+                "content": kept.get("content", ""),
+                "runs": self._store.kept("runs", host),
+                "variables": {name: plain(variables.get(name)) for name in NAMES},
+            }
+        return found
+
+    def _locked(self, host: str) -> Result:
+        """What the lock of this host answered; {} if it was not locked."""
+        answers = [plain(self._vars["hostvars"][host].get(name)) or {} for name in LOCKED]
+        return next((answer for answer in answers if "phase" in answer), {})
+
+    def _print(self, text: str) -> None:
+        Display().display(visible(text))
+
     def _compare(self, arguments: Result, host: str) -> Result:
         """What runs here, compared with two plans, and which routers get requests; nothing is changed."""
         answers, whole = {}, whole_plan(arguments["plan"])
@@ -82,7 +163,8 @@ class ActionModule(Asked):
             answers[key] = self._execute(question.module, question.arguments, True)
             if question.needed and (answers[key].get("failed") or answers[key].get("unreachable")):
                 return {**answers[key], "changed": False}
-        return {"changed": False, **seen_here(answers)}
+        self._store.keep("runs", host, seen_here(answers))  # also of a host that is lost later: it tells which half serves
+        return {"changed": False}
 
     def _observe(self, arguments: Result, host: str) -> Result:
         """What runs here, compared with the plan, or also what else is known; nothing is changed."""
@@ -127,7 +209,7 @@ class ActionModule(Asked):
             return self._refused(refused)
         self._store.keep_script(script)
         if script.steps or script.notes:
-            Display().display(visible("\n".join(lines(script))))
+            self._print("\n".join(lines(script)))
         steps = [(step.title, step.orphaned) for step in script.steps]
         titles, orphaned = [title for title, _host in steps], [host for _title, host in steps]
         return {

@@ -21,14 +21,16 @@ extends_documentation_fragment:
 options:
   part:
     description:
+      - V(agree) finds the plan to go back to, on which most hosts agree, once for all hosts. V(take) returns the part of this host.
       - V(compare) compares what runs on this host with two plans, and asks its balancer which routers get requests.
+      - V(choose) chooses the mode of the change O(goal) and prints what it costs, or refuses it, once for all hosts.
       - V(observe) compares what runs on this host with the plan, and keeps O(context). With O(registered) it also asks the host's routers and
         balancer, and reads what was recorded.
       - V(write) writes the script of O(goal) and prints it, once for all hosts.
       - V(play) plays the step O(number) on this host. The first host notes it in the lock of this run.
       - V(end) fails if a step has failed.
     type: str
-    choices: [compare, observe, write, play, end]
+    choices: [agree, take, compare, choose, observe, write, play, end]
     required: true
   context:
     description: With O(part=observe), the options C(runtime), C(settings), C(services) and C(secrets) of M(ascend.inference.service_state).
@@ -46,20 +48,25 @@ options:
     type: dict
     default: {}
   directory:
-    description: With O(part=observe), the deployment's folder.
+    description: The deployment's folder.
     type: str
   goal:
-    description: With O(part=write), what the change is for.
+    description: With O(part=write), what the change is for. With O(part=agree), O(part=take) and O(part=choose), V(upgrade), V(rollback) or V(back),
+      the way back of an upgrade.
     type: str
-    choices: [restart, deploy, recreate, drained, changed, shifted, rejoin]
+    choices: [restart, deploy, recreate, drained, changed, shifted, rejoin, upgrade, rollback, back]
   plan:
-    description: With O(part=write) and O(part=compare), the whole plan.
+    description: With O(part=write) and O(part=compare), the whole plan. With O(part=agree) and O(part=choose) that of the inventory, empty if it cannot
+      be made.
     type: dict
+    default: {}
   options:
     description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy)
       C(allow_pause), C(early) (before the lock), C(check), C(inventory) (all hosts) and C(settings) of the runtime. For V(drained), V(changed) and
-      V(shifted) C(this_round).
+      V(shifted) C(this_round). With O(part=choose) C(asked) (the mode that was asked for, or empty), C(allow_pause), C(cann) (whether this collection
+      installs CANN), and for V(back) the C(mode) of the upgrade.
     type: dict
+    default: {}
   drain_timeout:
     description: With O(part=write), most seconds until engines and routers have finished their requests.
     type: int
@@ -98,29 +105,37 @@ alone:
   returned: success
   type: bool
   sample: false
-old:
-  description: With O(part=compare), what M(ascend.inference.service_state) returned for the old plan.
+plan:
+  description: With O(part=take), what this host goes back to; empty if it has none of it.
   returned: success
   type: dict
-  sample: {"down": [], "outdated": ["decode-0"]}
-new:
-  description: With O(part=compare), the same for the new plan.
-  returned: success
-  type: dict
-  sample: {"down": [], "outdated": []}
-servers:
-  description: With O(part=compare), what the balancer of this host has, by router; empty without.
-  returned: success
-  type: dict
-  sample: {"router": {"state": "ready", "weight": 100}}
-holds:
-  description: With O(part=compare), whether this host has the virtual address.
+  sample: {}
+comparable:
+  description: With O(part=take), whether this version of the collection wrote that plan, so that what runs can be compared with it.
   returned: success
   type: bool
-  sample: false
-recorded:
-  description: With O(part=write), the text of the recorded plan that the change starts from; empty without one.
+  sample: true
+mode:
+  description: With O(part=choose), how the services change.
   returned: success
   type: str
+  sample: rolling
+rounds:
+  description: With O(part=choose), for the mode blue_green, which half changes when.
+  returned: success
+  type: list
+  elements: dict
+  sample: []
+left:
+  description: With O(part=choose), the hosts of the play without a plan to go back to.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+recorded:
+  description: With O(part=write), the text of the recorded plan that the change starts from; empty without one. With O(part=take) and O(goal=rollback),
+    the plan that this host recorded.
+  returned: success
+  type: raw
   sample: ""
 """

@@ -55,7 +55,7 @@ options:
   previous:
     description:
       - What RV(previous) is needed for. V(upgrade) wants the last verified plan, or the deployed one where none was ever verified.
-        V(rollback) wants the last verified plan, or the one before it if that is what runs. V(verified) wants the last verified plan.
+        V(rollback) wants the last verified plan, or the one before it if that is what runs, and RV(last). V(verified) wants the last verified plan.
     type: str
     choices: ["", upgrade, rollback, verified]
     default: ""
@@ -109,6 +109,11 @@ RETURN = r"""
 previous:
   description: The plan for a rollback, empty if there is none.
   returned: with O(previous)
+  type: dict
+  sample: {}
+last:
+  description: The last verified plan, if no change was interrupted on this host; otherwise empty.
+  returned: with O(previous) V(rollback)
   type: dict
   sample: {}
 unverified:
@@ -236,6 +241,8 @@ def work(params, check):
         result["previous"] = journal.previous(directory, params["previous"])
         if params["previous"] == "upgrade":
             result["unverified"] = journal.unverified(directory)
+        if params["previous"] == "rollback":
+            result["last"] = journal.last(directory)
         known = journal.read(directory)
         result["phase"] = known.get("phase", "")
         result["half"] = journal.unfinished_half(directory)

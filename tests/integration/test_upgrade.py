@@ -40,7 +40,7 @@ SERVICE = [
 ]  # fmt: skip
 # The plans have no services, so nothing runs that a plan does not have.
 NOTHING_RUNS = {"outdated": [], "other": [], "down": [], "healthy": []}
-RUNS = [{"name": "Compare", "set_fact": {"__service_runs": {"old": NOTHING_RUNS, "new": NOTHING_RUNS}}}]
+RUNS = [{"name": "Compare", "keep_runs": {"runs": {"old": NOTHING_RUNS, "new": NOTHING_RUNS}}}]
 ROLES = {
     "service/tasks/main": SERVICE,
     "service/tasks/change": SERVICE,
@@ -64,6 +64,16 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover imp
 class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         hand_over(self._task.args["plan"], folder_of(constants.DEFAULT_LOCAL_TMP))
+        return {}
+"""
+KEEP_RUNS = """
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.store import Store
+
+class ActionModule(ActionBase):
+    def run(self, tmp=None, task_vars=None):
+        Store(constants.DEFAULT_LOCAL_TMP).keep("runs", task_vars["inventory_hostname"], self._task.args["runs"])
         return {}
 """
 PLAN = [
@@ -127,9 +137,11 @@ def upgrade(tmp_path):
         shutil.copy(ROOT / f"playbooks/{name}.yml", book)
     shutil.copytree(ROOT / "playbooks/shared", book / "shared")
     shutil.copytree(ROOT / "plugins", book.parent / "plugins")
-    for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
+    for kind in ("action_plugins", "library"):
         (book / kind).mkdir()
-        (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
+    for name, text in {"keep_plan": KEEP, "keep_runs": KEEP_RUNS}.items():
+        (book / f"action_plugins/{name}.py").write_text(text, encoding="utf-8")
+        (book / f"library/{name}.py").write_text("# the action does it all\n", encoding="utf-8")
     stand_ins = {"planned": PLAN, "check_body": NOTHING, "prepare_body": PREPARE, "rehearse_body": NOTHING}
     for name, text in stand_ins.items():
         (book / f"shared/{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
@@ -276,6 +288,8 @@ def hostile(tmp_path, interrupted):
 STEAL = {"verify": {"engine_api_key": "other_team_key", "prefill": [{"url": "http://192.0.2.9"}]}}
 TEMPLATE = {"release": "{{ lookup('pipe', 'touch %s/COMMAND') }}"}
 HIDDEN = {"hidden": True}  # no plan at all
+OTHER_VERSION = {"plan_version": 3, "runtime": "docker"}  # without the keys of today's
+ELSEWHERE = {"directory": "/srv/elsewhere"}
 VICTIM = {
     "services": [],
     "hosts": [{"name": "victim"}],
@@ -285,8 +299,14 @@ VICTIM = {
 
 @pytest.mark.parametrize(
     "forged",
-    [STEAL, TEMPLATE, HIDDEN, pytest.param(VICTIM, marks=pytest.mark.long)],
-    ids=["steal", "template", "hidden", "victim"],
+    [
+        STEAL,
+        TEMPLATE,
+        HIDDEN,
+        OTHER_VERSION,
+        *(pytest.param(forged, marks=pytest.mark.long) for forged in (ELSEWHERE, VICTIM)),
+    ],
+    ids=["steal", "template", "hidden", "other_version", "elsewhere", "victim"],
 )
 def test_one_host_neither_imposes_a_plan_nor_prevents_a_rollback(upgrade, hostile, tmp_path, forged):
     hostile(**json.loads(json.dumps(forged).replace("%s", str(tmp_path))))

@@ -193,6 +193,12 @@ def previous(base, purpose):
         return last or ({} if phase == CHANGING else deployed)
 
 
+def last(base):
+    """The last verified plan, if nothing was changed since; else ``{}``."""
+    with Folder(base) as folder:
+        return folder.read(VERIFIED) if folder.journal().get("phase") == "verified" else {}
+
+
 def unverified(base):
     """The plan that is deployed, if another one was verified last and no change was interrupted; else ``{}``."""
     with Folder(base) as folder:

@@ -6,6 +6,7 @@
 Workers of Ansible are processes, one for each host, so they meet in files. ``hosts/HOST.json``: the context of a host and what was observed there;
 ``steps/N/step.json``: a step without arguments; ``steps/N/HOST.json``: its arguments for a host; ``steps/N/HOST.done``: what the host answered;
 ``steps/N/HOST.failed``: why not; ``steps/titles.json``: all steps in words.
+``back/HOST.json`` and ``runs/HOST.json``: the plan to which a host goes back, and what ran there, before the mode of a change is chosen.
 """
 
 from __future__ import annotations
@@ -32,6 +33,22 @@ class Store:
         """Keep what is known of a host, for the next script."""
         self._write("hosts", part_name(host), {**found, "script": self._number()})
 
+    def keep(self, kind: str, host: str, found: t.Mapping[str, t.Any]) -> None:
+        """Keep what is known of a host in the folder ``kind``, back or runs."""
+        self._write(kind, part_name(host), found)
+
+    def kept(self, kind: str, host: str) -> dict[str, t.Any]:
+        """What `keep` kept; {} without."""
+        with contextlib.suppress(FileNotFoundError):
+            found: dict[str, t.Any] = self._read(kind, part_name(host))
+            return found
+        return {}
+
+    def forget(self, kind: str) -> None:
+        """Remove what `keep` kept for an earlier change of this run."""
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(os.path.join(self.folder, kind))
+
     def host(self, name: str) -> dict[str, t.Any]:
         """What `keep_host` kept. Raises ``FileNotFoundError`` if the host was not observed."""
         found: dict[str, t.Any] = self._read("hosts", part_name(name))
@@ -49,8 +66,7 @@ class Store:
 
     def keep_script(self, script: Script) -> None:
         """Write all steps, in the place of those of an earlier change of this run."""
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(os.path.join(self.folder, "steps"))
+        self.forget("steps")
         known = {
             "count": len(script.steps),
             "serving": script.serving,

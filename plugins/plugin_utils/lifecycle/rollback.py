@@ -9,7 +9,7 @@ import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
 from ..description.values import natural
-from ..plan.record import whole_plan
+from ..plan.record import readable_plan
 from .change import Change
 from .destinations import foreign
 from .halves import NEW, OLD, answering, cost_of_rounds, half_obstacles, rounds, runs_as
@@ -105,7 +105,7 @@ def unreached(locked: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
     """
     going = [dict(found.get("previous") or {}) for found in locked.values() if found.get("phase") == CHANGING]
     digests = {plan["digest"] for plan in going if plan.get("digest")}
-    names = {host["name"] for plan in going for host in whole_plan(plan).get("hosts", ())}
+    names = {host["name"] for plan in going for host in readable_plan(plan).get("hosts", ())}
     return [
         host
         for host, found in locked.items()

@@ -52,6 +52,14 @@ def whole_plan(deployed: t.Mapping[str, t.Any]) -> t.Mapping[str, t.Any]:
     return _expanded(str(text)) if text else deployed
 
 
+def readable_plan(deployed: t.Mapping[str, t.Any]) -> t.Mapping[str, t.Any]:
+    """The whole plan of a deployed one; {} for a damaged one."""
+    try:
+        return whole_plan(deployed)
+    except ValueError:
+        return {}
+
+
 def stored_plan(text: str) -> t.Mapping[str, t.Any]:
     """The whole plan in the text of a host's plan.json; {} if there is none or it is damaged."""
     try:

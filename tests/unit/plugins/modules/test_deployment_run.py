@@ -240,6 +240,9 @@ def test_what_is_known_of_the_last_changes_is_returned_on_request(call, director
     assert set(found) & keys == (keys if previous else set()) and "verified" not in found
     if previous:
         assert found["previous"]["digest"] == {"upgrade": "d-2", "rollback": "d-1", "verified": "d-2"}[previous]
+        assert found.get("last", {}).get("digest") == {"rollback": "d-2"}.get(previous), (
+            "for hosts that a change did not reach"
+        )
         assert (found["phase"], found["half"], found["revisions"], found["interrupted"]) == ("verified", "", [], "")
     journal.note(directory, "changing", {"digest": "d-3", "half": "first", "revision": "r-9"}, FIRST)
     found = call("end", FIRST, check=True, previous="upgrade")

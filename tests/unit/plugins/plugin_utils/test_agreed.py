@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.filter.agreed_plan import agreed_part, agreed_plan, agreed_text
+from ansible_collections.ascend.inference.plugins.filter.agreed_text import agreed_text
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.agreed import (
     agreed,
     damage,
     part_as_stored,
+    part_for,
     text_of_most,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import parts
@@ -99,7 +100,7 @@ def test_one_host_neither_imposes_a_plan_nor_prevents_the_others(plan):
         forged = {**found, host: other}
         result = agreed(forged)
         assert result["host"] != host and list(result["others"]) == [host] and "another one" in result["others"][host]
-        assert agreed_part(other, forged[result["host"]], host) == found[host]
+        assert part_for(other, forged[result["host"]], host) == found[host]
 
 
 def test_one_host_prevents_nothing_by_hiding_its_record(plan):
@@ -108,7 +109,7 @@ def test_one_host_prevents_nothing_by_hiding_its_record(plan):
         hidden = {**found, host: {}}
         result = agreed(hidden)
         assert list(result["given"]) == [host] and "recorded no plan" in result["given"][host] and not result["others"]
-        assert agreed_part({}, hidden[result["host"]], host, result["given"]) == found[host]
+        assert part_for({}, hidden[result["host"]], host, result["given"]) == found[host]
 
 
 def test_a_host_without_a_record_gets_nothing_from_half_of_the_hosts_or_from_a_plan_without_it(plan):
@@ -134,18 +135,13 @@ def test_of_two_different_plans_none_is_that_of_most(plan):
 
 def test_without_a_plan_of_most_a_damaged_one_is_none(plan):
     (one, found), *_more = stored(plan).items()
-    assert agreed_part(found, {}, one) == found
-    assert (
-        agreed_part({**found, "digest": ""}, {}, one)
-        == {}
-        == agreed_part({}, found, one)
-        == agreed_part(None, None, one)
-    )
+    assert part_for(found, {}, one) == found
+    assert part_for({**found, "digest": ""}, {}, one) == {} == part_for({}, found, one)
 
 
 def test_a_host_that_the_plan_does_not_have_keeps_what_it_recorded(plan):
     found = next(iter(stored(plan).values()))
-    assert agreed_part({"digest": "x"}, found, "stranger") == {"digest": "x"}
+    assert part_for({"digest": "x"}, found, "stranger") == {"digest": "x"}
 
 
 def test_the_text_is_that_of_most(plan):
@@ -180,11 +176,6 @@ def test_a_text_that_is_no_plan_counts_for_nothing(content, plan):
     assert agreed_text([content]) == agreed_text([]) == ""
     good = json.dumps(next(iter(stored(plan).values())))
     assert agreed_text([content, good]) == good
-
-
-def test_names_come_from_the_facts_of_all_hosts(plan):
-    facts = {host: {"previous": part} for host, part in stored(plan).items()}
-    assert agreed_plan({**facts, "new": {}}, [*facts, "new"], "previous")["host"] == next(iter(facts))
 
 
 @pytest.mark.parametrize("release", ["{{ lookup('pipe', 'id') }}", "0.23.0 -e x=1", "r" * 65, {"a": 1}, "0.23.0\n"])

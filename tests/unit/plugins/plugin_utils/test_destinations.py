@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.filter.rollback_refusals import rollback_refusals
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.choice import rollback_refusals
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.destinations import foreign, own_addresses
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import FAMILIES, family
@@ -24,15 +24,18 @@ def copy(plan):
 
 
 def hostvars(plan):
-    """The variables of the plan's hosts in the inventory, and the plan as the one to go back to."""
+    """What is known of the plan's hosts: variables of the inventory, and the plan as the one to go back to."""
     return {
         host["name"]: {
-            "inventory_hostname": host["name"],
-            "ansible_host": host["address"],
-            "__inference_previous": plan,
+            "variables": {"inventory_hostname": host["name"], "ansible_host": host["address"]},
+            "previous": plan,
         }
         for host in plan["hosts"]
     }
+
+
+def named(plan):
+    return [here["variables"] for here in hostvars(plan).values()]
 
 
 @pytest.mark.parametrize("name", sorted(set(FAMILIES) - {"kubernetes"}))
@@ -40,7 +43,7 @@ def hostvars(plan):
 def test_each_plan_can_return_to_its_own_inventory(name, planned):
     known = copy(launch_plan(*family(name, {})))
     found = hostvars(known)
-    assert rollback_refusals(found, list(found), known["directory"], known if planned else {}) == []
+    assert rollback_refusals(found, known["directory"], known if planned else {}) == []
 
 
 @pytest.mark.parametrize("planned", [True, False])
@@ -51,7 +54,7 @@ def test_another_address_is_refused(plan, url, planned):
     forged = copy(plan)
     forged["verify"]["prefill"][0]["url"] = url
     found = hostvars(forged)
-    (text,) = rollback_refusals(found, list(found), plan["directory"], plan if planned else None)
+    (text,) = rollback_refusals(found, plan["directory"], plan if planned else {})
     assert "no address of the inventory's" in text
 
 
@@ -59,11 +62,11 @@ def test_another_secret_is_refused(plan):
     forged = copy(plan)
     forged["verify"]["engine_api_key"] = "other_team_key"
     forged["services"][0]["secret_env"] = {"X": "third"}
-    found = foreign(forged, own_addresses(hostvars(plan).values(), {}), plan)
+    found = foreign(forged, own_addresses(named(plan), {}), plan)
     assert [text.split(",")[0].rpartition(" ")[2] for text in found] == ["other_team_key", "third"]
     today = copy(plan)
     today["services"][0]["secret_env"] = {"X": "third"}
-    assert len(foreign(forged, own_addresses(hostvars(plan).values(), {}), today)) == 1
+    assert len(foreign(forged, own_addresses(named(plan), {}), today)) == 1
 
 
 def test_addresses_of_the_router_s_variables_are_the_inventory_s():

@@ -10,14 +10,15 @@ import itertools
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
 from ansible_collections.ascend.inference.plugins.filter.rounds import FilterModule
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.choice import way_back
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves, rollback
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.half_plan import kept, of_half
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.halves import FIRST, NEW, OLD, SECOND
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import mode, planned_mode
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import part_of, parts
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.choices import known, rollback_mode
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import hosts
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -304,9 +305,9 @@ def interrupted(down=(), outdated=(), **more):
     runs = {"down": list(down), "outdated": list(outdated)}
     return {
         "n1": {
-            "__inference_previous": cpu(),
-            "__inference_locked": {"phase": "changing", "half": "first"},
-            "__service_runs": {"old": runs, "new": runs, "servers": {}},
+            "previous": cpu(),
+            "locked": {"phase": "changing", "half": "first"},
+            "runs": {"old": runs, "new": runs, "servers": {}},
         },
         **more,
     }
@@ -322,7 +323,7 @@ def interrupted(down=(), outdated=(), **more):
     ],
 )
 def test_a_rollback_leaves_the_half_alone_that_runs_with_the_verified_plan(found, half):
-    result = rollback_mode(found, ["n1"], json.dumps(cpu()))
+    result = rollback_mode(found, json.dumps(cpu()))
     (planned,) = result["rounds"]
     assert (result["mode"], result["refusals"], planned["half"], planned["last"]) == ("blue_green", [], half, True)
     assert not set(planned["starts"]) & set(halves.halves(cpu())[halves.OTHER_HALF[half]])
@@ -334,15 +335,15 @@ def test_a_rollback_leaves_the_half_alone_that_runs_with_the_verified_plan(found
     [
         (interrupted(down=["decode-0"], outdated=["prefill-1"]), "neither half runs completely"),
         (interrupted(n2={}), "hosts are named that are not part"),
-        ({"n1": {**interrupted()["n1"], "__service_runs": {}}}, "neither half runs completely"),
-        ({"n1": {**interrupted()["n1"], "__inference_previous": cpu(routers=1)}}, "there is one router"),
+        ({"n1": {**interrupted()["n1"], "runs": {}}}, "neither half runs completely"),
+        ({"n1": {**interrupted()["n1"], "previous": cpu(routers=1)}}, "there is one router"),
     ],
 )
 def test_a_rollback_that_would_stop_the_serving_half_is_refused(found, why):
-    result = rollback_mode(found, list(found), json.dumps(cpu()))
+    result = rollback_mode(found, json.dumps(cpu()))
     (text,) = result["refusals"]
     assert why in text and "Nothing was changed" in text and "Fix: run upgrade" in text and result["rounds"] == []
-    allowed = rollback_mode(found, list(found), json.dumps(cpu()), True)
+    allowed = rollback_mode(found, json.dumps(cpu()), True)
     assert (allowed["mode"], allowed["refusals"], allowed["rounds"]) == ("recreate", [], [])
 
 
@@ -356,16 +357,16 @@ def returning(first, asked):
     assert len(every) == 6
     return {
         "n1": {
-            "__inference_previous": PLANS[0],
-            "__inference_locked": {"phase": "changing", "half": FIRST},
-            "__service_runs": {**runs, "servers": servers},
+            "previous": PLANS[0],
+            "locked": {"phase": "changing", "half": FIRST},
+            "runs": {**runs, "servers": servers},
         }
     }
 
 
 @pytest.mark.parametrize("first", [True, False])
 def test_a_rollback_that_was_killed_gives_no_requests_to_a_half_that_it_has_not_proven(first):
-    result = rollback_mode(returning(first, ["router"]), ["n1"], json.dumps(PLANS[1]))
+    result = rollback_mode(returning(first, ["router"]), json.dumps(PLANS[1]))
     assert (result["mode"], result["refusals"]) == ("blue_green", []) and "Mode blue_green: no pause." in result["text"]
     begin, end = result["rounds"]
     assert (begin["half"], begin["serving"]["routers"], begin["target"]) == (FIRST, ["router"], NEW)
@@ -373,12 +374,12 @@ def test_a_rollback_that_was_killed_gives_no_requests_to_a_half_that_it_has_not_
 
 
 def test_a_rollback_that_was_killed_after_the_proof_goes_on_with_the_other_half():
-    result = rollback_mode(returning(True, ["router-1"]), ["n1"], json.dumps(PLANS[1]))
+    result = rollback_mode(returning(True, ["router-1"]), json.dumps(PLANS[1]))
     assert [(found["half"], found["last"]) for found in result["rounds"]] == [(SECOND, True)]
 
 
 def test_a_rollback_that_was_killed_stops_nothing_if_the_recorded_plan_is_damaged():
-    (text,) = rollback_mode(returning(True, ["router"]), ["n1"], "{")["refusals"]
+    (text,) = rollback_mode(returning(True, ["router"]), "{")["refusals"]
     assert "Nothing was changed" in text and "inference_allow_pause" in text
 
 
@@ -386,9 +387,9 @@ def test_a_rollback_that_was_killed_stops_nothing_if_the_recorded_plan_is_damage
 def test_a_verified_half_that_the_balancer_passes_over_has_to_answer(healthy, mode):
     """An upgrade was killed while the second half was drained, or on the way back, while it started again."""
     found = interrupted(outdated=["decode-1", "prefill-1"])
-    found["n1"]["__service_runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
-    found["n1"]["__service_runs"]["new"]["healthy"] = list(healthy)
-    result = rollback_mode(found, ["n1"], json.dumps(cpu()))
+    found["n1"]["runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
+    found["n1"]["runs"]["new"]["healthy"] = list(healthy)
+    result = rollback_mode(found, json.dumps(cpu()))
     assert (result["mode"], [planned["half"] for planned in result["rounds"]]) == (mode, [FIRST] if mode else [])
     assert mode or "gets requests, or answers" in result["refusals"][0]
 
@@ -416,7 +417,7 @@ def test_a_rollback_that_was_killed_anywhere_is_finished_by_the_next_ones(killed
 def test_a_rollback_that_was_asked_to_stop_everything_does_so_after_an_interruption():
     """A half that fails its proof each time would keep the rollback from ever ending."""
     for found in (returning(True, ["router"]), interrupted(outdated=["decode-1", "prefill-1"])):
-        result = rollback_mode(found, ["n1"], json.dumps(PLANS[1]), False, "recreate")
+        result = rollback_mode(found, json.dumps(PLANS[1]), False, "recreate")
         assert (result["mode"], result["refusals"], result["rounds"]) == ("recreate", [], [])
         assert "a change was interrupted" in result["text"]
 
@@ -434,28 +435,28 @@ def test_an_answer_is_no_proof_without_a_recorded_plan():
     """A rollback to the verified plan may have started the half just now, and nothing has judged its answers."""
     for recorded, chosen in ((json.dumps(cpu()), "blue_green"), ("{", "")):
         found = interrupted(outdated=["decode-1", "prefill-1"])
-        found["n1"]["__service_runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
-        found["n1"]["__service_runs"]["new"]["healthy"] = ["prefill-0", "decode-0", "router"]
-        assert rollback_mode(found, ["n1"], recorded)["mode"] == chosen
+        found["n1"]["runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
+        found["n1"]["runs"]["new"]["healthy"] = ["prefill-0", "decode-0", "router"]
+        assert rollback_mode(found, recorded)["mode"] == chosen
 
 
 def test_a_half_that_gets_the_requests_is_trusted_without_a_recorded_plan():
     for asked, chosen in ((["router"], "blue_green"), ([], "")):
         found = interrupted(outdated=["decode-1", "prefill-1"])
-        found["n1"]["__service_runs"]["servers"] = {name: {"state": "ready", "weight": 100} for name in asked}
-        assert rollback_mode(found, ["n1"], "{")["mode"] == chosen
+        found["n1"]["runs"]["servers"] = {name: {"state": "ready", "weight": 100} for name in asked}
+        assert rollback_mode(found, "{")["mode"] == chosen
 
 
 def test_a_rollback_without_a_recorded_plan_says_so():
-    result = rollback_mode(rests(PLANS[1], PLANS[0]), ["n1"], "{", True)
+    result = rollback_mode(rests(PLANS[1], PLANS[0]), "{", True)
     assert result["mode"] == "recreate" and "not known with which plan the services run" in result["text"]
     assert "KV cache" not in result["text"] and "no plan is deployed" not in result["text"]
 
 
 def test_a_rollback_that_was_killed_says_that_nobody_knows_which_half_serves():
     found = returning(True, ["router"])
-    found["n1"]["__service_runs"]["old"]["down"] = ["decode-0"]
-    (text,) = rollback_mode(found, ["n1"], json.dumps(PLANS[1]))["refusals"]
+    found["n1"]["runs"]["old"]["down"] = ["decode-0"]
+    (text,) = rollback_mode(found, json.dumps(PLANS[1]))["refusals"]
     assert "not known which half" in text and "run rollback again" in text and "upgrade" not in text
 
 
@@ -466,9 +467,9 @@ def rests(old, new, phase="verified", down=(), asked=("router", "router-1"), **m
     runs = {"old": {"down": list(down), "outdated": []}, "new": {"down": list(down), "outdated": names}}
     return {
         "n1": {
-            "__inference_previous": new,
-            "__inference_locked": {"phase": phase, "half": ""},
-            "__service_runs": {**runs, "servers": servers},
+            "previous": new,
+            "locked": {"phase": phase, "half": ""},
+            "runs": {**runs, "servers": servers},
         },
         **more,
     }
@@ -477,13 +478,14 @@ def rests(old, new, phase="verified", down=(), asked=("router", "router-1"), **m
 @pytest.mark.parametrize("phase", ["verified", "deployed"])
 def test_a_rollback_between_two_kv_caches_goes_by_halves(phase):
     old, new = PLANS
-    result = rollback_mode(rests(new, old, phase), ["n1"], json.dumps(new))
+    result = rollback_mode(rests(new, old, phase), json.dumps(new))
     assert (result["mode"], result["refusals"]) == ("blue_green", []) and "Mode blue_green: no pause." in result["text"]
     first, last = result["rounds"]
     assert (first["half"], first["revisions"], first["last"]) == (FIRST, {FIRST: NEW, SECOND: OLD}, False)
     assert (last["half"], last["revisions"], last["last"]) == (SECOND, {FIRST: NEW, SECOND: NEW}, True)
-    filters = FilterModule().filters()
-    assert filters["_round_plan"](last, new, old, "n1") == dict(parts(old))["n1"], "the verified plan at the end"
+    assert FilterModule().filters()["_round_plan"](last, new, old, "n1") == dict(parts(old))["n1"], (
+        "the verified plan at the end"
+    )
     assert first["verify"]["block_size"] == old["verify"]["block_size"]
 
 
@@ -492,8 +494,8 @@ def test_a_rollback_rests_if_each_host_does(phase, mode):
     """Some hosts may be verified and others deployed: the last verification failed for the latter."""
     old, new = PLANS
     found = rests(new, old, "verified")
-    found["n2"] = {**found["n1"], "__inference_locked": {"phase": phase, "half": ""}}
-    assert rollback_mode(found, ["n1", "n2"], json.dumps(new))["mode"] == mode
+    found["n2"] = {**found["n1"], "locked": {"phase": phase, "half": ""}}
+    assert rollback_mode(found, json.dumps(new))["mode"] == mode
 
 
 @pytest.mark.parametrize(
@@ -509,7 +511,7 @@ def test_a_rollback_rests_if_each_host_does(phase, mode):
     ],
 )
 def test_a_rollback_at_rest_says_why_everything_stops(found, text, given, why):
-    result = rollback_mode(found, list(found), json.dumps(text), *given)
+    result = rollback_mode(found, json.dumps(text), *given)
     assert (result["mode"], result["refusals"], result["rounds"]) == ("recreate", [], [])
     assert why in result["text"] and result["text"].startswith("Mode recreate: every service stops")
 
@@ -518,19 +520,19 @@ def test_a_rollback_at_rest_says_why_everything_stops(found, text, given, why):
     "found",
     [
         rests(PLANS[1], PLANS[0], down=["decode-0", "prefill-1"]),
-        {"n1": {**rests(*PLANS)["n1"], "__inference_previous": PLANS[0], "__service_runs": {}}},
+        {"n1": {**rests(*PLANS)["n1"], "previous": PLANS[0], "runs": {}}},
     ],
 )
 def test_a_rollback_stops_nothing_because_nobody_knows_which_half_serves(found):
-    (refused,) = rollback_mode(found, ["n1"], json.dumps(PLANS[1]))["refusals"]
+    (refused,) = rollback_mode(found, json.dumps(PLANS[1]))["refusals"]
     assert "not known which half" in refused and "Nothing was changed" in refused and "inference_allow_pause" in refused
-    result = rollback_mode(found, ["n1"], json.dumps(PLANS[1]), True)
+    result = rollback_mode(found, json.dumps(PLANS[1]), True)
     assert (result["mode"], result["refusals"]) == ("recreate", [])
 
 
 def test_a_rollback_that_needs_no_halves_does_not_use_them():
     old, new = cpu(), cpu(inference_args={"max-num-seqs": 8})
-    assert rollback_mode(rests(new, old), ["n1"], json.dumps(new))["mode"] == "rolling"
+    assert rollback_mode(rests(new, old), json.dumps(new))["mode"] == "rolling"
 
 
 @pytest.mark.parametrize("adds", [True, False])
@@ -557,19 +559,16 @@ def test_what_hosts_saw_reaches_the_decision():
     old, new = PLANS
     none, every = {"down": [], "outdated": []}, {"down": [], "outdated": ["decode-1", "prefill-1"]}
     servers = {"router": {"state": "ready", "weight": 100}, "router-1": {"state": "drain", "weight": 0}}
-    hostvars = {"n1": {"__inference_previous": old, "__service_runs": {"old": every, "new": none, "servers": servers}}}
-    filters = FilterModule().filters()
-    way = filters["_way_back"](hostvars, ["n1"], new, "blue_green")
+    seen = {"n1": {"previous": old, "runs": {"old": every, "new": none, "servers": servers}}}
+    way = way_back(known(seen), new, "blue_green")
     (found,) = way["rounds"]
     assert way["mode"] == "blue_green"
     assert (found["half"], found["target"], found["last"]) == (FIRST, OLD, True)
-    assert filters["_round_plan"](found, old, new, "n1") == dict(parts(old))["n1"]
-    assert halves.seen({"n1": hostvars["n1"]["__service_runs"]})["asked"] == ["router"]
-    assert filters["_way_back"]({"n1": {}}, ["n1"], new, "blue_green") == {"mode": "recreate", "rounds": []}, (
-        "nobody has looked"
-    )
+    assert FilterModule().filters()["_round_plan"](found, old, new, "n1") == dict(parts(old))["n1"]
+    assert halves.seen({"n1": seen["n1"]["runs"]})["asked"] == ["router"]
+    assert way_back(known({"n1": {}}), new, "blue_green")["mode"] == "recreate", "nobody has looked"
     for other in ("rolling", "recreate"):
-        assert filters["_way_back"](hostvars, ["n1"], new, other) == {"mode": other, "rounds": []}
+        assert way_back(known(seen), new, other) == {"mode": other, "rounds": [], "text": "", "refusals": []}
     assert halves.seen({"n1": {"old": none}, "n2": {"old": none, "new": none}}) is None
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
-from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import upgrade_mode
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.choices import rollback_mode, upgrade_mode
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.decided import change_steps
 
 ENGINES = ["prefill-0", "prefill-1", "decode-0", "decode-1"]
@@ -33,26 +32,26 @@ OLD = cpu()
 
 
 def interrupted(plan=OLD, revisions=(OLD["revision"],), outdated=tuple(ENGINES), down=(), half=""):
-    """hostvars of a host on which a change was interrupted; ``plan``: the verified one, with which what runs is compared."""
+    """What is known of a host on which a change was interrupted; ``plan``: the verified one, with which what runs is compared."""
     planned = {service["name"] for service in plan["services"]}
     runs = {"down": list(down), "outdated": [name for name in outdated if name in planned], "other": []}
     return {
         "n1": {
-            "__inference_previous": plan,
-            "__inference_locked": {
+            "previous": plan,
+            "locked": {
                 "phase": "changing",
                 "half": half,
                 "revisions": list(revisions),
                 "interrupted": "another",
             },
-            "__service_runs": {"old": runs, "new": runs, "servers": {}},
+            "runs": {"old": runs, "new": runs, "servers": {}},
             "__service_registered": runs,
         }
     }
 
 
 def back(found, *given, text=None):
-    return rollback_mode(found, list(found), json.dumps(OLD) if text is None else text, *given)
+    return rollback_mode(found, json.dumps(OLD) if text is None else text, *given)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_where_the_hardware_needs_a_pause_it_is_announced_as_in_an_upgrade():
         interrupted(revisions=["another"]),
         interrupted(revisions=["unknown"]),
         interrupted(revisions=[]),
-        {"n1": {**interrupted()["n1"], "__service_runs": {}}},
+        {"n1": {**interrupted()["n1"], "runs": {}}},
     ],
 )
 def test_nothing_that_serves_stops_without_permission_if_nobody_knows_what_runs(found):
@@ -108,9 +107,7 @@ def test_who_serves_nobody_needs_no_permission_for_a_pause(down):
 
 def test_without_a_recorded_plan_what_serves_goes_on():
     for found in (interrupted(), interrupted(revisions=[])):
-        found["n1"]["__inference_locked"]["phase"] = (
-            "changing" if found["n1"]["__inference_locked"]["revisions"] else "verified"
-        )
+        found["n1"]["locked"]["phase"] = "changing" if found["n1"]["locked"]["revisions"] else "verified"
         (text,) = back(found, text="{")["refusals"]
         assert "plan.json is missing or damaged" in text and "run site" in text
         assert back(found, True, text="{")["mode"] == "recreate"
@@ -120,18 +117,16 @@ def test_after_a_change_of_one_half_nothing_rolls():
     """The routers know the engines of their half only."""
     found = interrupted(half="first")
     assert back(found, True)["mode"] == "recreate"
-    assert upgrade_mode(found, ["n1"], OLD, "")["mode"] == "recreate"
+    assert upgrade_mode(found, OLD, "")["mode"] == "recreate"
 
 
-@pytest.mark.parametrize("name", ["__inference_locked", "__inference_locked_first"])
-def test_an_upgrade_after_another_change_was_interrupted_rolls_among_engines_of_one_revision(name):
+def test_an_upgrade_after_another_change_was_interrupted_rolls_among_engines_of_one_revision():
     found, third = interrupted(), cpu(**LIMIT)
-    found["n1"][name] = found["n1"].pop("__inference_locked")
     assert third["revision"] == OLD["revision"]
-    result = upgrade_mode(found, ["n1"], third, "")
+    result = upgrade_mode(found, third, "")
     assert result["mode"] == "rolling" and result["text"].startswith("Mode rolling: no pause. 2 steps;")
-    found["n1"][name]["revisions"] = [OLD["revision"], "another"]
-    assert upgrade_mode(found, ["n1"], third, "")["mode"] == "recreate"
+    found["n1"]["locked"]["revisions"] = [OLD["revision"], "another"]
+    assert upgrade_mode(found, third, "")["mode"] == "recreate"
 
 
 def steps(plan, revisions, allow_pause=False):

@@ -11,12 +11,11 @@ import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
-from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
 from ansible_collections.ascend.inference.plugins.filter.secret_digests import secret_digests_filter
-from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import upgrade_mode
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import KEYS
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import restart_steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.choices import rollback_mode, upgrade_mode
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.decided import change_steps
 
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
@@ -144,7 +143,7 @@ def hostvars(new, old, found, phase="verified"):
     runs = {"old": found, "new": found, "servers": {}, "holds": False}
     for router in ("router", "router-1"):
         runs["servers"][router] = {"state": "ready", "weight": 100}
-    return {"n1": {"__inference_locked": locked, "__inference_previous": old, "__service_runs": runs}}
+    return {"n1": {"locked": locked, "previous": old, "runs": runs}}
 
 
 @pytest.mark.parametrize(
@@ -153,7 +152,7 @@ def hostvars(new, old, found, phase="verified"):
 )
 def test_an_upgrade_to_other_keys_is_none_without_a_pause(asked, mode, why):
     old, new = plan(**BALANCED), plan(**BALANCED, inference_args={"max-num-seqs": 8})
-    result = upgrade_mode(hostvars(new, old, told(old, rekeyed=ENGINES)), ["n1"], new, asked)
+    result = upgrade_mode(hostvars(new, old, told(old, rekeyed=ENGINES)), new, asked)
     assert result["mode"] == mode and (why in result["refusals"][0] if why else KEYS in result["text"])
 
 
@@ -162,14 +161,14 @@ def test_a_rollback_to_other_keys_is_none_without_a_pause(keyed):
     old, new = plan(), plan(inference_args={"max-num-seqs": 8})
     rekeyed = [name for name in ENGINES if name not in keyed]
     found = hostvars(new, old, told(old, rekeyed, keyed))
-    (text,) = rollback_mode(found, ["n1"], json.dumps(new))["refusals"]
+    (text,) = rollback_mode(found, json.dumps(new))["refusals"]
     assert text.startswith(f"{', '.join(rekeyed)} run with other keys") and "inference_allow_pause=true" in text
     for given in ((True,), (False, "recreate")):
-        result = rollback_mode(found, ["n1"], json.dumps(new), *given)
+        result = rollback_mode(found, json.dumps(new), *given)
         assert (result["mode"], result["refusals"]) == ("recreate", []) and KEYS in result["text"]
-    assert rollback_mode(found, ["n1"], json.dumps(new), True, "rolling")["refusals"]
+    assert rollback_mode(found, json.dumps(new), True, "rolling")["refusals"]
     nothing = hostvars(new, old, told(old, rekeyed, down=["router"]))
-    assert rollback_mode(nothing, ["n1"], json.dumps(new))["refusals"] == [], "nothing serves that could pause"
+    assert rollback_mode(nothing, json.dumps(new))["refusals"] == [], "nothing serves that could pause"
 
 
 def test_the_mode_of_a_rollback_that_was_asked_for_is_taken_or_refused():
@@ -178,8 +177,8 @@ def test_the_mode_of_a_rollback_that_was_asked_for_is_taken_or_refused():
 
     def asked(running, mode):
         found = hostvars(running, old, told(old, outdated=ENGINES))
-        found["n1"]["__service_runs"]["old"] = told(old)
-        return rollback_mode(found, ["n1"], json.dumps(running), False, mode)
+        found["n1"]["runs"]["old"] = told(old)
+        return rollback_mode(found, json.dumps(running), False, mode)
 
     assert [asked(new, mode)["mode"] for mode in ("", "rolling", "blue_green", "recreate")] == [
         "rolling",
@@ -197,7 +196,7 @@ def test_the_mode_of_a_rollback_that_was_asked_for_is_taken_or_refused():
     assert "and there are rolling, blue_green and recreate" in asked(new, "gently")["refusals"][0]
     single = plan(inference_args={"max-num-seqs": 8})
     found = hostvars(single, plan(), told(plan(), outdated=ENGINES))
-    assert "no balancer" in rollback_mode(found, ["n1"], json.dumps(single), False, "blue_green")["refusals"][0]
+    assert "no balancer" in rollback_mode(found, json.dumps(single), False, "blue_green")["refusals"][0]
 
 
 def test_a_restart_starts_nothing_with_keys_that_others_do_not_have():

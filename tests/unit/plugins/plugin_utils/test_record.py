@@ -15,14 +15,13 @@ import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.filter.deployed_plan import whole_filter
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
-from ansible_collections.ascend.inference.plugins.filter.rollback_refusals import rollback_refusals
-from ansible_collections.ascend.inference.plugins.filter.upgrade import FilterModule
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import question, status_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan import handover, record
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import hand_over, parts, take
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import (
     is_of_others,
     plan_files,
+    readable_plan,
     record_of,
     stored_plan,
     whole_plan,
@@ -94,9 +93,7 @@ def test_filters_read_stored_plans():
     found = stored(whole, "n002")
     assert whole_filter(found) == whole and whole_filter(whole) == whole and whole_filter({}) == {}
     assert plan_diff_filter(whole, found) == plan_diff_filter(whole, whole)
-    hostvars = {host["name"]: {"__inference_previous": stored(whole, host["name"])} for host in whole["hosts"]}
-    assert FilterModule().filters()["_upgrade_refusals"](hostvars, list(hostvars), whole, False) == []
-    assert rollback_refusals(hostvars, list(hostvars), whole["directory"], whole) == []
+    assert readable_plan(found) == whole
 
 
 @pytest.mark.parametrize("text", ["?", "aGVsbG8=", "H4sIAAAAAAAC/w=="])
@@ -110,7 +107,7 @@ def test_a_small_text_that_becomes_much_ends_at_a_limit(monkeypatch):
     bomb = base64.b64encode(gzip.compress(b'{"a": "' + b" " * (1 << 20) + b'"}')).decode()
     with pytest.raises(ValueError, match="more than 1 MiB"):
         whole_plan({"whole": bomb})
-    assert stored_plan(json.dumps({"whole": bomb})) == {}
+    assert stored_plan(json.dumps({"whole": bomb})) == readable_plan({"whole": bomb}) == {}
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import FilterModule
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import rollback
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.outcome import lagging, outcome, went_back
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import mode, obstacles, refusals
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.choices import upgrade_mode
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 
@@ -199,16 +199,12 @@ def test_what_cannot_roll_stops_everything_and_says_why(old, new, why):
     assert why in text and "Nothing was changed" in text
 
 
-@pytest.mark.parametrize("locked", ["__inference_locked", "__inference_locked_first"])
-def test_after_an_interrupted_change_to_another_plan_everything_stops(locked):
+def test_after_an_interrupted_change_to_another_plan_everything_stops():
     """Services may run that plan, whatever the verified one says. The same change may go on as it began."""
     whole = pd_plan()
-    choose = FilterModule().filters()["_upgrade_mode"]
 
     def chosen(interrupted, asked=""):
-        return choose(
-            {"n1": {"__inference_previous": whole, locked: {"interrupted": interrupted}}}, ["n1"], whole, asked
-        )
+        return upgrade_mode({"n1": {"previous": whole, "locked": {"interrupted": interrupted}}}, whole, asked)
 
     assert [chosen(digest)["mode"] for digest in ("", whole["digest"])] == ["rolling"] * 2
     assert chosen("other")["mode"] == "recreate" and "a change was interrupted" in chosen("other")["text"]
@@ -218,8 +214,7 @@ def test_after_an_interrupted_change_to_another_plan_everything_stops(locked):
 def after_an_unverified(runs, new, asked="", verified=None):
     """How to upgrade where ``runs`` is deployed and another plan was verified last."""
     found = {"previous": verified or pd_plan(), "unverified": runs}
-    hostvars = {"n1": {"__inference_previous": found["previous"], "__inference_locked": found}}
-    return FilterModule().filters()["_upgrade_mode"](hostvars, ["n1"], new, asked)
+    return upgrade_mode({"n1": {"previous": found["previous"], "locked": found}}, new, asked)
 
 
 @pytest.mark.parametrize("asked", ["", "rolling", "blue_green"])
