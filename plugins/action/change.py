@@ -19,7 +19,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 from ..plugin_utils.change import choice
 from ..plugin_utils.change.deploy import deploy
 from ..plugin_utils.change.half import changed, drained, shifted
-from ..plugin_utils.change.observe import known, own, questions
+from ..plugin_utils.change.observe import entries, known, own, questions
 from ..plugin_utils.change.player import Player, elsewhere, observation, refusal
 from ..plugin_utils.change.recreate import recreate
 from ..plugin_utils.change.rejoin import rejoin
@@ -55,8 +55,6 @@ ARGUMENTS: dict[str, t.Any] = {
     },
     "context": {"type": "dict", "no_log": True},
     "registered": {"type": "dict"},
-    "members": {"type": "dict", "default": {}},
-    "balancer": {"type": "dict", "default": {}},
     "directory": {"type": "str"},
     "goal": {"type": "str", "choices": [*GOALS, *CHOICES]},
     "plan": {"type": "dict", "default": {}},
@@ -163,7 +161,9 @@ class ActionModule(Asked):
             answers[key] = self._execute(question.module, question.arguments, True)
             if question.needed and (answers[key].get("failed") or answers[key].get("unreachable")):
                 return {**answers[key], "changed": False}
-        self._store.keep("runs", host, seen_here(answers))  # also of a host that is lost later: it tells which half serves
+        self._store.keep(
+            "runs", host, seen_here(answers)
+        )  # also of a host that is lost later: it tells which half serves
         return {"changed": False}
 
     def _observe(self, arguments: Result, host: str) -> Result:
@@ -188,9 +188,9 @@ class ActionModule(Asked):
             name for name in self._vars["ansible_play_hosts"] if "__service_registered" in self._vars["hostvars"][name]
         )
         asked = host in itertools.islice(here, ASKED)
-        given = [arguments[key] for key in ("members", "balancer", "directory")]
+        fronts = entries(arguments["plan"], host, arguments["registered"].get("down") or ())
         answers = {}
-        for key, question in questions(*given, asked, arguments["registered"]).items():
+        for key, question in questions(*fronts, arguments["directory"], asked, arguments["registered"]).items():
             answers[key] = self._execute(question.module, question.arguments, True)
             if question.needed and (answers[key].get("failed") or answers[key].get("unreachable")):
                 return {**answers[key], "changed": False}

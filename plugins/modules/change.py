@@ -39,14 +39,6 @@ options:
   registered:
     description: With O(part=observe), what M(ascend.inference.service_state) returned with the state present.
     type: dict
-  members:
-    description: With O(registered), what changes the engines of this host's routers that run, empty without.
-    type: dict
-    default: {}
-  balancer:
-    description: With O(registered), the plan's section of this host's balancer if it runs, empty without.
-    type: dict
-    default: {}
   directory:
     description: The deployment's folder.
     type: str
@@ -57,7 +49,7 @@ options:
     choices: [restart, deploy, recreate, drained, changed, shifted, rejoin, upgrade, rollback, back]
   plan:
     description: With O(part=write) and O(part=compare), the whole plan. With O(part=agree) and O(part=choose) that of the inventory, empty if it cannot
-      be made.
+      be made. With O(registered) the plan whose routers and balancers on this host are asked, empty for none.
     type: dict
     default: {}
   options:

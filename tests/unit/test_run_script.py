@@ -50,7 +50,11 @@ class Unit:
             "secret_env": {},
             "argv": ["true"],
         }
-        waits = environment.from_string(WAITS).render(__service_systemd_version=version) if runtime == "systemd" else ""
+        waits = (
+            environment.from_string(WAITS).render(__service_account={"systemd": version})
+            if runtime == "systemd"
+            else ""
+        )
         text = environment.get_template("run.sh.j2").render(
             item=item,
             __service_start_waits=waits == "True",

@@ -79,10 +79,9 @@ def unit(folder, name, changes, kind, systemd="252", home="/var/lib/the daemon")
         __service_here=[service for service in plan["services"] if service["host"] == host["name"]],
         __service_user="daemon",
         __service_home=home,
-        __service_driver_group="HwHiAiUser",
-        __service_systemd_version=systemd,
+        __service_account={"driver_group": "HwHiAiUser", "systemd": systemd},
         __service_engine_kinds=constants["__service_engine_kinds"],
-        __service_device_files=host["device_files"],
+        __service_host=host,
     )
     path = folder / services[kind]["unit"]
     path.write_text(text)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the playbooks bench, trace, compare and drill are asked for, judged with the plan: a refusal comes before any host is contacted.
+"""What the playbooks bench, trace, compare, drill and restart are asked for, judged with the plan: a refusal comes before any host is contacted.
 
 They judge it again where they use it, because other playbooks run them as well.
 """
@@ -15,8 +15,10 @@ from ..bench.settings import read_bench
 from ..bench.topologies import FOLDER, WITH, input_findings
 from ..description.findings import Finding, PlanError
 from ..description.loader import plain
+from ..description.values import listed
 from ..drill.runs import forbidden
 from ..drill.settings import read_drill
+from ..plan.linked import linked
 from ..trace.requests import number_findings, one_by_one
 
 Variables = t.Mapping[str, t.Any]
@@ -30,7 +32,12 @@ class AskedError(PlanError):
 
 
 def judge_asked(playbook: str, variables: Variables, plan: Variables) -> None:
-    """Raises AskedError with all that is wrong with the variables that say what a playbook does; ``variables``: the controller's."""
+    """Raises AskedError with all that is wrong with the variables that say what a playbook does; ``variables``: the controller's.
+
+    For restart ``ValueError``, if a named service does not exist.
+    """
+    if playbook == "restart":
+        linked(plan, listed(plain(variables["inference_services"]) if "inference_services" in variables else ()))
     given = {name: plain(variables[name]) for name in (*FILES, *FILES_OF_TRACE, *NAMES) if name in variables}
     # In a cluster the others do nothing, and say so.
     there = playbook in JUDGES and (playbook in ("bench", "trace") or not plan["runtime_facts"]["in_cluster"])

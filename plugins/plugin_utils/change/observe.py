@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..lifecycle.steps import pending_of
+from ..plan.render.router import members_of
 
 Record = dict[str, t.Any]
 
@@ -26,6 +27,19 @@ def own(found: t.Mapping[str, t.Any], services: t.Iterable[t.Mapping[str, t.Any]
     return {key: [name for name in value if name in names] if key in lists else value for key, value in found.items()}
 
 
+def balancers_of(plan: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
+    """The sections of a plan, or of a host's part of it, for its balancers."""
+    section = plan.get("balancer") or {}
+    return [section, *section.get("more", ())] if section else []
+
+
+def entries(plan: t.Mapping[str, t.Any], host: str, down: t.Container[str]) -> tuple[Record, t.Mapping[str, t.Any]]:
+    """What `questions` needs of the host's routers and of its balancer, without those that are ``down``."""
+    routers = [name for name in members_of(plan, host).get("routers", ()) if name not in down]
+    balancers = [each for each in balancers_of(plan) if each["host"] == host and each["service"] not in down]
+    return members_of(plan, host, routers), next(iter(balancers), {})
+
+
 def questions(
     members: t.Mapping[str, t.Any],
     balancer: t.Mapping[str, t.Any],
@@ -35,9 +49,8 @@ def questions(
 ) -> dict[str, Question]:
     """The questions to a host, by what they are about.
 
-    ``members``: the result of `members_of` for its routers that run; ``balancer``: the section of the plan for its balancer that runs; both are
-    empty without. ``directory``: of the deployment; ``asked``: whether its recorded plan is wanted, and not only whether a change was interrupted
-    where ``registered``, the result of service_state, has services with other settings.
+    ``members``, ``balancer``: of `entries`. ``directory``: of the deployment; ``asked``: whether its recorded plan is wanted, and not only whether a
+    change was interrupted where ``registered``, the result of service_state, has services with other settings.
     """
     found = {}
     if members:

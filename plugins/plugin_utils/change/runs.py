@@ -10,7 +10,7 @@ import typing as t
 from ..plan.planner import on_host
 from ..views.secret_digests import secret_digests
 from ..views.service_states import service_states
-from .observe import Question, Record
+from .observe import Question, Record, balancers_of
 
 
 def comparisons(
@@ -45,9 +45,8 @@ def comparisons(
 
 def shares(plan: t.Mapping[str, t.Any], host: str) -> dict[str, Question]:
     """Which routers get requests from the host's balancer, and whether the host has the virtual address. ``plan``: the whole one."""
-    section = plan.get("balancer") or {}
     found = {}
-    for balancer in [section, *section.get("more", ())] if section else []:
+    for balancer in balancers_of(plan):
         if balancer["host"] == host:
             place = {key: balancer[key] for key in ("socket", "backend")}
             found["servers"] = Question("balancer_servers", {**place, "servers": []})

@@ -28,7 +28,8 @@ def linked(plan: Plan, names: t.Iterable[str] = ()) -> list[str]:
     unknown = sorted(wanted - set(every))
     if unknown:
         raise ValueError(
-            f"no service is named {', '.join(unknown)}; there are {', '.join(every)}. Fix: correct inference_services."
+            f"inference_services names {', '.join(unknown)}, and no service of the deployment is named so. Nothing was restarted. Fix: correct "
+            f"inference_services; the services are {', '.join(every)[:1000]}"
         )
     instances = {_instance(service) for service in plan["services"] if service["name"] in wanted} - {None}
     wanted |= {service["name"] for service in plan["services"] if _instance(service) in instances}

@@ -49,7 +49,17 @@ def test_what_can_be_done_is_not(tmp_path, monkeypatch):
     judge_asked("compare", {"inference_compare_with": "other.yml"}, PLAN)
 
 
-@pytest.mark.parametrize("playbook", sorted(JUDGES))
+def test_a_restart_of_a_service_that_does_not_exist_is_refused():
+    plan = {**PLAN, "services": [{"name": "router", "kind": "router", "ports": []}]}
+    for named in ("router,decode-9", ["decode-9"]):
+        with pytest.raises(ValueError, match="inference_services names decode-9, and no service"):
+            judge_asked("restart", {"inference_services": named}, plan)
+    for variables in ({}, {"inference_services": "router"}):
+        judge_asked("restart", variables, plan)
+    judge_asked("watchdog", {"inference_services": "decode-9"}, plan)
+
+
+@pytest.mark.parametrize("playbook", sorted({*JUDGES, "restart"}))
 def test_the_playbooks_tell_their_names(playbook):
     first = yaml.safe_load((PLAYBOOKS / f"{playbook}.yml").read_text(encoding="utf-8"))[0]
     assert first["vars"]["__inference_playbook"] == playbook

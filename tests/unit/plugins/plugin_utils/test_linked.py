@@ -82,7 +82,7 @@ def test_what_is_no_engine_is_restarted_alone():
 
 
 def test_a_name_that_no_service_has():
-    text = "^no service is named a, decode-9; there are prefill-0, decode-0, router. Fix: correct inference_services.$"
+    text = "^inference_services names a, decode-9, and .* Fix: correct inference_services; the services are prefill-0, decode-0, router$"
     with pytest.raises(ValueError, match=text):
         linked(plan(), ["decode-9", "router", "a"])
 
@@ -97,8 +97,8 @@ def unit(name, version, connector="llmdatadist"):
         "__service_target": "x.target",
         "__service_user": "u",
         "__service_home": "/h",
-        "__service_driver_group": "",
-        "__service_systemd_version": str(version),
+        "__service_account": {"driver_group": "", "systemd": str(version)},
+        "__service_host": {},
         "service_systemd_restart_delay": 5,
         "service_systemd_restart_delay_max": 60,
     }

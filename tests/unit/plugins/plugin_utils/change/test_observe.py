@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.ascend.inference.plugins.plugin_utils.change.observe import known, own
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.observe import entries, known, own
 
 
 def test_a_host_says_nothing_of_services_of_others():
@@ -19,3 +19,17 @@ def test_a_host_says_nothing_of_services_of_others():
 def test_all_lists_of_services_are_limited():
     found = own(known({key: ["other"] for key in ("down", "outdated", "rekeyed", "keyed", "healthy")}, {}, True), [])
     assert not any(value == ["other"] for value in found.values())
+
+
+def test_only_routers_and_balancers_that_run_are_asked():
+    section = {"router": "router", "host": "n1", "url": "u", "record": "r", "started": "s", "away": "a"}
+    more = {**section, "router": "router-1", "url": "u1"}
+    members = {**section, "api": "x", "model": "m", "engines": [], "more": [more]}
+    balancer = {"host": "n1", "service": "balancer"}
+    plan = {"members": members, "balancer": {**balancer, "more": [{"host": "n2", "service": "balancer-1"}]}}
+    assert entries({}, "n1", []) == ({}, {}) == entries(plan, "n3", [])
+    routers, found = entries(plan, "n1", [])
+    assert routers["routers"] == ["router", "router-1"] and found["service"] == "balancer"
+    routers, found = entries(plan, "n1", ["router", "balancer"])
+    assert routers["routers"] == ["router-1"] and routers["url"] == "u1" and found == {}
+    assert entries(plan, "n2", ["balancer"])[1]["service"] == "balancer-1"
