@@ -30,6 +30,7 @@ from . import (
     memcache,
     model,
     model_figures,
+    model_source,
     needs,
     other_platforms,
     own_record,
@@ -74,7 +75,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
         *decode_tuning.RULES,
         *torchair.RULES,
     ),
-    "The model and its serving": (*model.RULES, *quantized.RULES, *serving.RULES),
+    "The model and its serving": (*model.RULES, *model_source.RULES, *quantized.RULES, *serving.RULES),
     "Environment": (
         *environment.RULES,
         *environment_values.RULES,

@@ -18,6 +18,7 @@ from .base import Case, Rules
 from .folders import models
 from .host_values import IMAGE
 from .images import images
+from .model_source import downloaded
 
 RULES = Rules()
 SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) without the terminator
@@ -116,45 +117,12 @@ def model_path(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(place, path or "''", problem)
         elif "://" in path:
             problem = f"'{path}' is a URL, which neither vLLM nor a playbook reads as a model"
-            yield Finding.at(place, path, problem, _hub_name(path))
+            yield Finding.at(place, path, problem, downloaded(path))
         elif not posixpath.isabs(path) and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", path):
             problem = f"'{path}' is neither an absolute path nor owner/name"
             yield Finding.at(place, path, problem, severity="warning")
         elif case.context.contained and ":" in path:
             yield Finding.at(place, path, f"'{path}' contains ':', which separates the two folders of a mount")
-
-
-def _on_hub(url: str) -> tuple[str, str]:
-    """(hub, owner/name) of the URL of a model on a hub; both empty if it is none."""
-    found = re.match(
-        r"https?://[\w.-]*(huggingface\.co|modelscope\.cn|hf-mirror\.com)/(?:models/)?([\w.-]+/[\w.-]+?)(?:\.git)?(?:/|$)",
-        url,
-    )
-    return ("modelscope" if "modelscope" in found.group(1) else "huggingface", found.group(2)) if found else ("", "")
-
-
-def _hub_name(url: str) -> str:
-    """A fix that names the model of such a URL; empty if it has none."""
-    name = _on_hub(url)[1]
-    return f"Write {name}, which is downloaded at start." if name else ""
-
-
-@RULES.rule(
-    "MODEL-SOURCE-PAGE",
-    "Name the hub and the model.",
-    "pages of huggingface.co and modelscope.cn; role model: https:// is the address of a folder with SHA256SUMS",
-)
-def source_page(case: Case) -> t.Iterator[Finding]:
-    """The source of the model is the page of a model on a hub.
-
-    It is asked for files and digests as a folder of a web server, and answers with a page.
-    """
-    source = case.context.description.model.source
-    hub, name = _on_hub(source)
-    if name:
-        yield Finding.at(
-            "inference_model.source", source, f"{source} is a page, not a folder of files", f"Write {hub}:{name}."
-        )
 
 
 @RULES.rule(

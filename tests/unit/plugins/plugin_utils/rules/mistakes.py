@@ -181,6 +181,13 @@ MISTAKES: tuple[Mistake, ...] = (
     M("MODEL-PATH", "pooled", {"inference_model.path": "https://huggingface.co/Qwen/Qwen3-8B"}),
     M("MODEL-PATH", "pooled", {"inference_model.path": "/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B"}),
     M("MODEL-PATH", "pooled", {"inference_model.path": "/models/m.tar.gz"}),
+    W("MODEL-DOWNLOADS", "pooled", {"inference_model.path": "Qwen/Qwen3-8B"}),
+    W("MODEL-DOWNLOADS", "pooled", {f"{C}.model": "Qwen/Qwen3-8B"}),
+    M(
+        "MODEL-SOURCE-PATH",
+        "pooled",
+        {"inference_model.path": "Qwen/Qwen3-8B", "inference_model.source": "modelscope:Qwen/Qwen3-8B"},
+    ),
     M("MODEL-SOURCE-PAGE", "pooled", {"inference_model.source": "https://huggingface.co/Qwen/Qwen3-8B.git"}),
     M("QUANTIZATION-FP8", "pooled", {f"{C}.args.quantization": "fp8", "inference_model.path": "/m/Qwen3-32B"}),
     M("LAUNCH-BLOCKING", "pooled", {f"{C}.env.ASCEND_LAUNCH_BLOCKING": 1}),
