@@ -69,6 +69,10 @@ files:
   type: list
   elements: dict
   sample: [{name: config.json, size: 663, sha256: "", git: 8f1b7b1c3f1f1d3b4a0e5b8b6a0e5b8b6a0e5b8b}]
+digest:
+  description: Digest of all files, as a record has it; empty where the hub does not list the SHA-256 of each.
+  returned: success
+  type: str
 bytes:
   description: Bytes of all files.
   returned: success
@@ -102,6 +106,7 @@ SMALL = 64 * 2**20  # bytes
 FACTS = (
     *("config", "config_error", "quantized", "tokenizer", "chat_template", "tool_parsers", "missing", "size_mib"),
     "weight_bytes",
+    "schemes",
 )
 
 
@@ -124,6 +129,12 @@ def small_facts(client, files, home):
     weights = shards & names or {name for name in top if name.endswith(".safetensors")}
     found["weight_bytes"] = sum(each["size"] for each in files if each["name"] in weights)
     return {name: found[name] for name in FACTS}
+
+
+def summed(files):
+    """The files, their bytes and, where each has a SHA-256, their digest."""
+    digest = listing.digest(files) if all(each["sha256"] for each in files) else ""
+    return {"files": files, "bytes": sum(each["size"] for each in files), "digest": digest}
 
 
 def main():
@@ -149,8 +160,7 @@ def main():
         module.fail_json(msg=visible(str(error)))
     finally:
         shutil.rmtree(home, ignore_errors=True)
-    total = sum(each["size"] for each in files)
-    module.exit_json(changed=False, revision=revision, pinned=source.pinned, files=files, bytes=total, model=model)
+    module.exit_json(changed=False, revision=revision, pinned=source.pinned, model=model, **summed(files))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ Run it when a release with a new vLLM joins the matrix, after tests/parsers/coll
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pathlib
 import re
@@ -28,7 +29,7 @@ WITHOUT_SDIST = {"0.15.0"}  # the index has wheels of it only; what both neighbo
 TARGET = run.DATA / "values_data.py"
 NEEDED = re.compile(
     r"[^/]+/vllm/(config(\.py|/.*\.py)|envs\.py|reasoning/.*\.py|(entrypoints/openai/)?tool_parsers/.*\.py"
-    r"|model_executor/(model_loader|layers/quantization)/__init__\.py"
+    r"|model_executor/(model_loader|layers/quantization)/__init__\.py|model_executor/models/registry\.py"
     r"|tokenizers/registry\.py)$"
 )
 HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
@@ -48,7 +49,8 @@ from __future__ import annotations
 
 def unpacked(version: str) -> pathlib.Path:
     """The folder of a vLLM's sources; only what is read is unpacked."""
-    folder = run.CACHE / "vllm" / version
+    kept = hashlib.sha256(NEEDED.pattern.encode()).hexdigest()[:8]  # other files: fetched again
+    folder = run.CACHE / "vllm" / f"{version}-{kept}"
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=run.CACHE) as work:

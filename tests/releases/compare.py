@@ -174,6 +174,8 @@ ADDITIONAL_VALUES: the same for what is known of the keys: ``key:kind``, ``key.i
 ``!key`` where the release refuses other keys (there).
 STORE_KEYS: the same for the keys of mooncake.json that the store's back end reads.
 QUANTIZATION: the same for the methods that its platform supports; it refuses all others.
+ARCHITECTURES: the same for the models that it registers besides, or in place of, those of its vLLM.
+SCHEMES: the same for the words for a layer that its reader of quant_model_description.json has a method for.
 REPLACED: environment variable and the key of --additional-config that stands in its place, from upstream's own table.
 """
 
@@ -204,6 +206,8 @@ def write_data(path: pathlib.Path, collected: t.Mapping[str, Facts]) -> None:
         ),
         "STORE_KEYS": spans(stored),
         "QUANTIZATION": spans({name: facts["quantization"] for name, facts in collected.items()}),
+        "ARCHITECTURES": spans({name: facts["architectures"] for name, facts in collected.items()}),
+        "SCHEMES": spans({name: facts["schemes"] for name, facts in collected.items()}),
         "REPLACED": [f"{name}|{key}" for name, key in sorted(replaced.items())],
     }
     listed = "".join(f'    "{name}",\n' for name in collected)

@@ -15,7 +15,7 @@ import pathlib
 import re
 import typing as t
 
-from ansible_collections.ascend.inference.tests.releases import ascend_values, documents, images, package
+from ansible_collections.ascend.inference.tests.releases import ascend_values, documents, images, model_support, package
 
 # flavour -> the proxy's file in examples/; some moved from folder to folder
 PROXIES = {
@@ -66,6 +66,8 @@ def read(folder: pathlib.Path) -> dict[str, t.Any]:
         "additional_config": additional_config(folder),
         "additional_values": ascend_values.read(folder),
         "quantization": quantization(folder),
+        "architectures": model_support.of_ascend(folder),
+        "schemes": model_support.schemes(folder),
         "replaced_environment": replaced_environment(folder),
         "matrix": documents.matrix(folder),
         "notes": documents.notes(folder),

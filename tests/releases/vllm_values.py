@@ -14,6 +14,9 @@ import pathlib
 import re
 import typing as t
 
+from ansible_collections.ascend.inference.tests.releases import model_support
+
+ARCHITECTURE = "architecture"  # no flag: what config.json may name
 SCALARS = {"bool", "int", "float", "str"}
 # flag -> alias of its Literal in vllm/config
 LITERALS = {
@@ -195,6 +198,7 @@ def read(folder: pathlib.Path, flags: t.Iterable[str]) -> list[str]:
         ("load-format", of_loader(folder, sources)),
         ("quantization", quantizations(folder)),
         ("tokenizer-mode", tokenizers(folder)),
+        (ARCHITECTURE, model_support.of_vllm(folder)),
     ):
         words |= {f"{flag}={name}" for name in names}
     return sorted(words)

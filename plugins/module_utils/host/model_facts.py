@@ -23,6 +23,7 @@ WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "tekken.json", "tiktoken.model")
 """One of these files, or one that ends with ``.tiktoken``, is what a tokenizer is loaded from."""
 
+DESCRIPTION, MOST_SCHEMES = "quant_model_description.json", 20
 KEYS = (
     "architectures",
     "full_attention_interval",
@@ -55,7 +56,7 @@ def model_facts(path, every_byte=False):
     """Facts of one model folder.
 
     ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing, damaged, tokenizer, chat_template,
-    tool_parsers, weights}``.
+    tool_parsers, weights, schemes}``.
     ``config`` has the keys of config.json (and of its text_config) that matter to engines. ``fingerprint`` is equal for equal
     folders. ``missing`` names weights that the index lists and that are not there, links without target, and "weights" if there
     are none. ``damaged`` names weights whose size is not what their header announces. ``tokenizer`` is false where none of its
@@ -63,7 +64,7 @@ def model_facts(path, every_byte=False):
     """
     found = {"path": path, "exists": os.path.isdir(path), "config": {}, "config_error": "", "quantized": False}
     found.update(size_mib=0, files=0, fingerprint="", missing=[], damaged=[], tokenizer=False)
-    found.update(chat_template=False, tool_parsers=[], weights={})
+    found.update(chat_template=False, tool_parsers=[], weights={}, schemes=[])
     if not found["exists"]:
         return found
     found["config"], found["config_error"] = read_config(os.path.join(path, "config.json"))
@@ -81,7 +82,19 @@ def model_facts(path, every_byte=False):
     found["chat_template"] = chat_template.exists(path, names)
     found["tool_parsers"] = chat_template.tool_parsers(path)
     found["weights"] = weight_sizes(path)
+    found["schemes"] = schemes(path)
     return found
+
+
+def schemes(path):
+    # type: (str) -> t.List[str]
+    """Words for the methods of layers in quant_model_description.json, sorted; none of a model that msModelSlim did not quantize."""
+    try:
+        given = foreign_json.load(os.path.join(path, DESCRIPTION))
+        words = {word for name, word in given.items() if name.endswith(".weight") and isinstance(word, str)}
+    except (OSError, ValueError, AttributeError):
+        return []
+    return sorted({one_line(word[:40]) for word in words})[:MOST_SCHEMES]
 
 
 def shards_of(path):

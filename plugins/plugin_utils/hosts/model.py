@@ -26,14 +26,15 @@ def model_missing(case: Observed) -> t.Iterator[Finding]:
     """
     if case.plan["model"].get("source"):
         return
-    for host, model in _models(case):
+    for host, model in models(case):
         if not model["exists"]:
             yield Finding.at(place(host), model["path"], f"the model's folder {model['path']} does not exist")
         elif model["config_error"]:
             yield Finding.at(place(host), model["path"], f"{model['path']}/config.json {model['config_error']}")
 
 
-def _models(case: Observed) -> list[tuple[Record, Record]]:
+def models(case: Observed) -> list[tuple[Record, Record]]:
+    """Hosts with engines, with what is known of the model's folder there."""
     path = case.plan["model"]["path"]
     engines = {service["host"] for service in case.plan["services"] if service["kind"] in ENGINE_KINDS}
     return [
@@ -55,7 +56,7 @@ def model_differs(case: Observed) -> t.Iterator[Finding]:
 
     Prefill and decode with different weights produce wrong text, without an error.
     """
-    found = {host["name"]: model for host, model in _models(case) if model["exists"]}
+    found = {host["name"]: model for host, model in models(case) if model["exists"]}
     prints = {name: str(model["fingerprint"]) for name, model in found.items()}
     usual = majority(prints)
     same = [name for name in prints if prints[name] == usual]
@@ -82,7 +83,7 @@ def model_incomplete(case: Observed) -> t.Iterator[Finding]:
     """
     if case.plan["model"].get("source"):
         return
-    for host, model in _models(case):
+    for host, model in models(case):
         missing = model.get("missing") or []
         if model["exists"] and not model["config_error"] and missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
@@ -98,7 +99,7 @@ def model_damaged(case: Observed) -> t.Iterator[Finding]:
     """
     if case.plan["model"].get("source"):
         return
-    for host, model in _models(case):
+    for host, model in models(case):
         found = model.get("damaged") or []
         if found:
             more = f", and {len(found) - 3} more files" if len(found) > 3 else ""
@@ -117,7 +118,7 @@ def model_tokenizer(case: Observed) -> t.Iterator[Finding]:
     """
     if case.plan["model"].get("source"):
         return
-    for host, model in _models(case):
+    for host, model in models(case):
         engines = [service["argv"] for service in case.services(host["name"]) if service["kind"] in ENGINE_KINDS]
         elsewhere = all("--tokenizer" in argv or "--skip-tokenizer-init" in argv for argv in engines)
         if model["exists"] and model.get("tokenizer") is False and not elsewhere:
@@ -140,7 +141,7 @@ def model_chat_template(case: Observed) -> t.Iterator[Finding]:
     """
     if case.plan["model"].get("source"):
         return
-    for host, model in _models(case):
+    for host, model in models(case):
         engines = [service["argv"] for service in case.services(host["name"]) if service["kind"] in ENGINE_KINDS]
         elsewhere = all({"--chat-template", "--tokenizer", "--tokenizer-mode"} & set(argv) for argv in engines)
         if model["exists"] and model.get("chat_template") is False and not elsewhere:
@@ -160,7 +161,7 @@ def model_unquantized(case: Observed) -> t.Iterator[Finding]:
     """
     if case.plan["model"].get("source"):
         return
-    for host, model in _models(case):
+    for host, model in models(case):
         for service in case.services(host["name"]):
             argv = service["argv"]
             given = argv[argv.index("--quantization") + 1] if "--quantization" in argv[:-1] else ""
@@ -183,7 +184,7 @@ def model_format(case: Observed) -> t.Iterator[Finding]:
     """
     release = RELEASES.get(case.plan["release"])
     supported = release.quantization if release and case.plan["engine_facts"]["quantization_option"] else ()
-    for host, model in _models(case) if supported else ():
+    for host, model in models(case) if supported else ():
         given = model["config"].get("quantization_config")
         method = str(given.get("quant_method") or "") if isinstance(given, dict) else ""
         if method and method not in supported:
@@ -203,7 +204,7 @@ def model_keys(case: Observed) -> t.Iterator[Finding]:
     """
     if not case.plan.get("release_facts", {}).get("head_dim_required"):
         return
-    for host, model in _models(case):
+    for host, model in models(case):
         config = model["config"]
         connects = any("--kv-transfer-config" in service["argv"] for service in case.services(host["name"]))
         readable = model["exists"] and not model["config_error"]
@@ -221,7 +222,7 @@ def quantization(case: Observed) -> t.Iterator[Finding]:
     It loads the weights unquantized and runs out of memory.
     """
     flags = {service["name"]: "--quantization" in service["argv"] for service in case.plan["services"]}
-    for host, model in _models(case):
+    for host, model in models(case):
         engines = [service for service in case.services(host["name"]) if model["path"] in service["argv"]]
         for service in engines:
             if (
@@ -247,7 +248,7 @@ def dtype(case: Observed) -> t.Iterator[Finding]:
 
     The kernels of quantized layers do not support float16.
     """
-    for host, model in _models(case):
+    for host, model in models(case):
         own = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
         given = {
             service["name"]: _option(service["argv"], "--dtype")

@@ -14,7 +14,7 @@ from ..plan.rules.base import Rules
 from ..plan.rules.model_figures import MTP
 from ..releases.model_config import of_config
 from ..releases.model_figures import Figures
-from .model import _models
+from .model import models
 from .observed import Observed, place
 
 RULES = Rules()
@@ -33,7 +33,7 @@ def figures(case: Observed) -> t.Iterator[Finding]:
 
     The engine ends at start: vLLM compares them before it loads weights.
     """
-    for host, model in _models(case):
+    for host, model in models(case):
         if model["config_error"] or not model["exists"]:
             continue
         found = of_config(model["config"], f"{model['path']}/config.json")
@@ -54,7 +54,7 @@ def tool_parser(case: Observed) -> t.Iterator[Finding]:
 
     Clients get the calls as text of the answer, without an error.
     """
-    for host, model in _models(case):
+    for host, model in models(case):
         right = [str(name) for name in model.get("tool_parsers") or []]
         for service in case.services(host["name"]) if right else []:
             argv = service["argv"]

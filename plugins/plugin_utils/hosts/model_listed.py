@@ -15,12 +15,12 @@ from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding
 from ..plan.rules.base import judge
 from ..recipes.catalogue import RECIPES
-from . import model, model_figures, model_memory
+from . import model, model_figures, model_loads, model_memory
 from .observed import Observed, Record
 from .readable import WRONG_FORM
 
-RULES = (*model.RULES, *model_figures.RULES, *model_memory.RULES)
-DIFFERENT = frozenset(["MODEL-FORMAT", "MODEL-INCOMPLETE", "MODEL-MEMORY", "MODEL-UNQUANTIZED"])
+RULES = (*model.RULES, *model_loads.RULES, *model_figures.RULES, *model_memory.RULES)
+DIFFERENT = frozenset(["MODEL-FORMAT", "MODEL-INCOMPLETE", "MODEL-MEMORY", "MODEL-SCHEME", "MODEL-UNQUANTIZED"])
 """What no setting mends: another model is needed."""
 # Ends of a model's name that say how its weights are stored, and not which model it is
 STORED = re.compile(

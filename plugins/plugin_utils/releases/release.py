@@ -78,6 +78,10 @@ class Release:
     store_keys: tuple[str, ...] = ()  # of mooncake.json that its store reads; () if nothing was collected
     additional_config: tuple[str, ...] = ()  # keys that any of its modules reads
     quantization: tuple[str, ...] = ()  # methods that its platform supports; () if nothing was collected
+    architectures: tuple[str, ...] = ()  # of models that vllm_ascend registers besides those of its vLLM
+    schemes: tuple[
+        str, ...
+    ] = ()  # of layers in quant_model_description.json that it implements; () if nothing was collected
     additional_values: tuple[str, ...] = ()  # what is known of them; the words of releases/values.py
 
     @property
@@ -193,6 +197,8 @@ def _release(name: str) -> Release:
         additional_config=_names(sources.ADDITIONAL_CONFIG, index),
         store_keys=_names(sources.STORE_KEYS, index),
         quantization=_names(sources.QUANTIZATION, index),
+        architectures=_names(sources.ARCHITECTURES, index),
+        schemes=_names(sources.SCHEMES, index),
         additional_values=_names(sources.ADDITIONAL_VALUES, index),
         **facts_,
     )

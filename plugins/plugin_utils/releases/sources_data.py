@@ -10,6 +10,8 @@ ADDITIONAL_VALUES: the same for what is known of the keys: ``key:kind``, ``key.i
 ``!key`` where the release refuses other keys (there).
 STORE_KEYS: the same for the keys of mooncake.json that the store's back end reads.
 QUANTIZATION: the same for the methods that its platform supports; it refuses all others.
+ARCHITECTURES: the same for the models that it registers besides, or in place of, those of its vLLM.
+SCHEMES: the same for the words for a layer that its reader of quant_model_description.json has a method for.
 REPLACED: environment variable and the key of --additional-config that stands in its place, from upstream's own table.
 """
 
@@ -496,6 +498,77 @@ deepseek_v4_fp8|0.21.0rc1
 fp8|0.21.0rc1
 modelopt_mxfp8|0.27.1rc1
 mxfp8|0.27.1rc1
+"""
+
+ARCHITECTURES = """
+DFlash2DraftModel|0.27.1rc1
+DSparkDraftModel|0.25.1rc1
+DeepSeekMTPModel||0.11.0rc0
+DeepSeekMTPModel|0.27.1rc1
+DeepSeekV4MTPModel|0.13.0rc3|0.13.0rc3
+DeepSeekV4MTPModel|0.20.2rc1
+DeepseekV2ForCausalLM||0.11.0rc0
+DeepseekV32ForCausalLM|0.11.0rc0|0.11.0
+DeepseekV32MTPModel|0.27.1rc1
+DeepseekV3ForCausalLM||0.11.0rc0
+DeepseekV41DSparkModel|0.29.0rc1
+DeepseekV41ForCausalLM|0.29.0rc1
+DeepseekV4ForCausalLM|0.13.0rc3|0.13.0rc3
+DeepseekV4ForCausalLM|0.20.2rc1
+DeepseekV4ForConditionalGeneration|0.28.0rc1
+Eagle3LlamaForCausalLM|0.27.1rc1
+Gemma4ForConditionalGeneration|0.28.0rc1
+Glm5DSparkForCausalLM|0.30.0rc1
+Glm5NextForCausalLM|0.28.0rc1
+Glm5NextForConditionalGeneration|0.28.0rc1
+Glm5NextMTPModel|0.28.0rc1
+GlmMoeDsaForCausalLM|0.27.1rc1
+K3DSparkModel|0.26.0rc1
+KimiK3ForCausalLM|0.26.0rc1
+KimiK3ForConditionalGeneration|0.26.0rc1
+KimiK3MTPModel|0.27.1rc1
+KimiLinearForCausalLM|0.27.1rc1
+LlamaForCausalLMEagle3|0.28.0rc1
+LlamaForCausalLMVwnEagle3|0.23.0rc1
+MiniMaxM3SparseForCausalLM|0.24.0rc1|0.24.0rc1
+MiniMaxM3SparseForCausalLM|0.26.0rc1
+MiniMaxM3SparseForConditionalGeneration|0.24.0rc1|0.24.0rc1
+MiniMaxM3SparseForConditionalGeneration|0.26.0rc1
+PanguProMoEForCausalLM|0.9.2rc1|0.11.0
+Qwen2ForCausalLM||0.9.1
+Qwen2VLForConditionalGeneration||0.11.0
+Qwen2_5OmniModel|0.11.0rc1|0.11.0
+Qwen2_5_VLForConditionalGeneration||0.11.0
+Qwen3DSparkModel|0.25.1rc1
+Qwen3ForCausalLM||0.9.1
+Qwen3ForCausalLM|0.10.0rc1|0.10.2rc1
+Qwen3MoeForCausalLM||0.11.0rc0
+Qwen3NextForCausalLM|0.10.2rc1|0.11.0
+Qwen3OmniDSparkModel|0.28.0rc1
+Qwen3VLForConditionalGeneration|0.11.0rc0|0.11.0
+Qwen3VLMoeForConditionalGeneration|0.11.0rc0|0.11.0
+"""
+
+SCHEMES = """
+C8|0.9.2rc1|0.12.0rc1
+FAKQuant|0.18.0rc1
+FP8|0.21.0rc1|0.26.0rc1
+INT8_DYNAMIC|0.18.0rc1
+W4A16|0.12.0rc1
+W4A16_MXFP4|0.23.0rc1
+W4A4_DYNAMIC|0.14.0rc1
+W4A4_FLATQUANT_DYNAMIC|0.11.0rc1
+W4A4_MXFP4|0.19.1rc1
+W4A4_MXFP4_FLATQUANT|0.20.2rc1
+W4A8_DYNAMIC||0.9.1
+W4A8_DYNAMIC|0.10.0rc1
+W4A8_MXFP|0.21.0rc1
+W8A16|0.13.0rc1
+W8A8
+W8A8FP8_DYNAMIC|0.21.0rc1
+W8A8_DYNAMIC
+W8A8_MIX|0.12.0rc1
+W8A8_MXFP8|0.13.0rc2
 """
 
 REPLACED = """

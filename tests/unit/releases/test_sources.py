@@ -40,6 +40,10 @@ FILES = {
     "vllm_ascend/ascend_config.py": "@config\nclass AscendConfig:\n    enable_mlapo: bool = True\n    derived: int = field(init=False)\n",
     "vllm_ascend/platform.py": 'refresh = additional_config.get("refresh", False)\nother = kwargs.get("not_ours")\n'
     'class NPUPlatform:\n    supported_quantization: list[str] = [ASCEND_METHOD, "fp8"]\n',
+    "vllm_ascend/models/__init__.py": 'ModelRegistry.register_model("OwnForCausalLM", "a.b:C")\n',
+    "vllm_ascend/quantization/methods/w8a8.py": '@register_scheme("W8A8_DYNAMIC", "moe")\nclass Scheme:\n    pass\n',
+    "vllm_ascend/quantization/quant_config.py": 'ASCEND_QUANTIZATION_METHOD_MAP: Dict[str, Dict] = {"W8A8": {"linear": 1}}\n',
+    "vllm_ascend/_310p/quantization/methods/w8a8s.py": '@register_scheme("W8A8S", "linear")\nclass Scheme:\n    pass\n',
     "vllm_ascend/utils.py": 'ASCEND_METHOD = "ascend"\n',
     "docs/source/user_guide/configuration/additional_config.md": "| `VLLM_ASCEND_ENABLE_NZ` | `weight_nz_mode` | Integer |\n",
 }
@@ -78,6 +82,8 @@ def test_a_source_distribution_says_what_a_row_needs(folder):
     assert facts["additional_config"] == ["enable_mlapo", "refresh"]
     assert facts["replaced_environment"] == {"VLLM_ASCEND_ENABLE_NZ": "weight_nz_mode"}
     assert facts["quantization"] == ["ascend", "fp8"]
+    assert facts["architectures"] == ["OwnForCausalLM"]
+    assert facts["schemes"] == ["W8A8", "W8A8_DYNAMIC"]
     proxy = facts["proxies"]["load_balance"]
     assert proxy["flags"] == ["--decoder-hosts", "--port"]
     assert proxy["sha256"] == hashlib.sha256(PROXY.encode()).hexdigest()

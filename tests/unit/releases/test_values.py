@@ -19,6 +19,8 @@ VLLM = {
     "vllm/reasoning/__init__.py": '_REASONING_PARSERS_TO_REGISTER = {"qwen3": ("file", "Class")}\n',
     "vllm/reasoning/own.py": '@ReasoningParserManager.register_module(["own", "other"])\nclass Own:\n    pass\n',
     "vllm/model_executor/model_loader/__init__.py": '_LOAD_FORMAT_TO_MODEL_LOADER: dict[str, type] = {"auto": Default}\n',
+    "vllm/model_executor/models/registry.py": '_TEXT_GENERATION_MODELS = {"Qwen3ForCausalLM": 1}\n_SPECULATIVE_DECODING_MODELS = {"Draft": 1}\n'
+    '_TRANSFORMERS_SUPPORTED_MODELS = {"Smol": 1}\n_VLLM_MODELS = {**_TEXT_GENERATION_MODELS}\n_PREVIOUSLY_SUPPORTED_MODELS = {"Old": "0.9"}\n',
     "vllm/tokenizers/registry.py": '_VLLM_TOKENIZERS = {"kimi_audio": ("kimi_audio", "Tokenizer")}\n',
     "vllm/model_executor/layers/quantization/__init__.py": 'QuantizationMethods = Literal[\n    "awq",\n]\n',
 }
@@ -60,6 +62,7 @@ def test_classes_and_registries_of_vllm_become_words(tmp_path):
     found = vllm_values.read(written(tmp_path, VLLM), ["compilation-config", "speculative-config"])
     assert found == sorted(
         [
+            *("architecture=Qwen3ForCausalLM", "architecture=Smol"),
             *("compilation-config.level:int", "compilation-config.mode:", "compilation-config.mode=FULL"),
             *("compilation-config.mode=NONE", "compilation-config.pass_config.fuse:bool"),
             *(

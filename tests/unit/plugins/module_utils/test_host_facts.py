@@ -152,7 +152,29 @@ def test_a_missing_model_is_an_answer():
         "chat_template": False,
         "tool_parsers": [],
         "weights": {},
+        "schemes": [],
     }
+
+
+def test_the_methods_of_quantized_layers_are_named(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    described = {
+        "a.weight": "W8A8_DYNAMIC",
+        "b.weight": "FLOAT",
+        "b.bias": "W8A8",
+        "c.weight": "W8A8_DYNAMIC",
+        "version": "1.0",
+        "d.weight": 7,
+    }
+    place = tmp_path / "quant_model_description.json"
+    place.write_text(json.dumps(described))
+    assert model_facts(str(tmp_path))["schemes"] == ["FLOAT", "W8A8_DYNAMIC"]
+    place.write_text(json.dumps({f"{number}.weight": f"{number}" * 99 for number in range(30)}))
+    found = model_facts(str(tmp_path))["schemes"]
+    assert len(found) == 20 and max(map(len, found)) == 40
+    for odd in ("[]", "{", "3"):
+        place.write_text(odd)
+        assert model_facts(str(tmp_path))["schemes"] == []
 
 
 def test_a_folder_that_cannot_be_read_is_named(tmp_path, monkeypatch):

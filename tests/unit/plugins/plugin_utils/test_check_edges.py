@@ -885,6 +885,9 @@ def test_firmware_of_boards_is_never_compared_with_that_of_files():
 
 
 AWQ = "/models/ds/config.json has quant_method awq; release 0.23.0 supports ascend, compressed-tensors, deepseek_v4_fp8, fp8"
+LACKS = "/models/ds/config.json has the architecture"
+NEWER = ", which release 0.23.0 does not have; releases from 0.30.0rc1 on have it"
+UNKNOWN = ", which release 0.23.0 does not have, nor has another one that is known here"
 MODELS = [
     ("MODEL-MISSING", {"exists": False, "config_error": "x"}, "n2", "the model's folder /models/ds does not exist"),
     ("MODEL-MISSING", {"config_error": "is no JSON"}, "n2", "/models/ds/config.json is no JSON"),
@@ -905,6 +908,10 @@ MODELS = [
     ("MODEL-FORMAT", {"config": {"quantization_config": {"quant_method": "compressed-tensors"}}}, None, ""),
     ("MODEL-FORMAT", {"config": {"quantization_config": "awq"}}, None, ""),
     ("MODEL-FORMAT", {"config": {"quantization_config": {"quant_method": "awq"}}}, "n2", AWQ),
+    ("MODEL-ARCHITECTURE", {"config": {"architectures": ["Qwen3MoeForCausalLM"]}}, None, ""),
+    ("MODEL-ARCHITECTURE", {"config": {"architectures": "x"}}, None, ""),
+    ("MODEL-ARCHITECTURE", {"config": {"architectures": ["Glm5DSparkForCausalLM"]}}, "n2", f"{LACKS} Glm5DSparkForCausalLM{NEWER}"),
+    ("MODEL-ARCHITECTURE", {"config": {"architectures": ["OwnForCausalLM"]}}, "n2", f"{LACKS} OwnForCausalLM{UNKNOWN}"),
     ("MODEL-DTYPE", {"quantized": False, "config": {"torch_dtype": "float16"}}, None, ""),
     ("MODEL-DTYPE", {"quantized": True, "config": {"torch_dtype": "bfloat16"}}, None, ""),
     ("MODEL-DTYPE", {"quantized": True, "config": {"dtype": "float16"}}, "n2", "/models/ds/config.json has torch_dtype float16 for a quantized model"),

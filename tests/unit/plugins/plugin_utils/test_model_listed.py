@@ -82,6 +82,9 @@ def test_a_model_that_fits_is_fetched(plan):
         ({"config": {"max_position_embeddings": 16384}}, ["MODEL-FIGURES"]),
         ({"config": {"max_position_embeddings": 16384, "rope_scaling": {"factor": 4.0}}}, []),
         ({"config": {"num_attention_heads": 7, "num_key_value_heads": 7}}, ["MODEL-FIGURES"]),
+        ({"config": {"architectures": ["Glm5DSparkForCausalLM"]}}, ["MODEL-ARCHITECTURE"]),
+        ({"schemes": ["FLOAT", "W8A8_DYNAMIC"]}, []),
+        ({"schemes": ["FLOAT", "W2A2_NEW"]}, ["MODEL-SCHEME"]),
         ({"tool_parsers": ["qwen3_coder", "qwen3_xml"]}, ["MODEL-PARSER"]),
         ({"tool_parsers": []}, []),
         ({"chat_template": False}, []),  # a remark: there are models without chat
@@ -157,6 +160,8 @@ def test_a_refusal_names_the_documented_model_to_take_instead(plan):
     found = model_refusal(listed, plan, "modelscope:o/DeepSeek-V3-AWQ@v1")["refusal"]
     assert "no weights were fetched" in found and "MODEL-FORMAT" in found
     assert "DeepSeek-V3-W8A8 (recipe deepseek-v3-w8a8-a3)" in found
+    other = model_refusal({**GOOD, "schemes": ["W2A2_NEW"]}, plan, "modelscope:o/DeepSeek-V3-W2A2@v1")["refusal"]
+    assert "has W2A2_NEW; release" in other and "W8A8_DYNAMIC" in other and "DeepSeek-V3-W8A8 (recipe" in other
     assert "recipe" not in model_refusal(listed, plan, "modelscope:o/Unknown-7B-AWQ")["refusal"]
     short = {**GOOD, "config": {**CONFIG, "max_position_embeddings": 16384}}  # a setting mends it
     assert "recipe" not in model_refusal(short, plan, "modelscope:o/DeepSeek-V3-AWQ")["refusal"]
