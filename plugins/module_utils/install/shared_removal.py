@@ -12,9 +12,12 @@ from __future__ import annotations
 import os
 import pwd
 
-from ..files import tree
+from ..files import listing, tree
+from ..files.journal import PLAN
 from ..files.mounts import mounts_in
+from ..tools import foreign_json
 from ..tools.file_lock import LOCK
+from ..tools.text import one_line
 from .venv import STAMPS
 
 USER_COMMENT = "Runs the units of ascend.inference"  # of the user that the role service makes
@@ -53,12 +56,8 @@ def decide(root, caches, model):
                 path = os.path.join(root, folder, name)
                 (remove.append(path) if ours(path) else kept.append(_stays(path, FOREIGN)))
     if model and names(model):
-        marked = any(name.startswith(MODEL_MARK) for name in names(model))
-        link = _led(model)
-        if link:
-            kept.append(_stays(model, f"is behind a link of another user ({link})"))
-        else:
-            (remove.append(model) if marked and not os.path.islink(model) else kept.append(_stays(model, FOREIGN)))
+        reason = _model_stays(root, model, others)
+        (kept.append(_stays(model, reason)) if reason else remove.append(model))
     kept += [
         _stays(os.path.join(root, name), FOREIGN)
         for name in names(root)
@@ -71,6 +70,36 @@ def decide(root, caches, model):
     }
     kept += [_stays(path, f"has files of a mount ({', '.join(points[:4])})") for path, points in mounted.items()]
     return [path for path in remove if path not in mounted], kept
+
+
+def _model_stays(root, model, others):
+    """Why a model is not removed; empty if it is ours alone."""
+    link = _led(model)
+    if link:
+        return f"is behind a link of another user ({link})"
+    if os.path.islink(model) or not any(name.startswith(MODEL_MARK) for name in names(model)):
+        return FOREIGN
+    using = [name for name in others if serves(os.path.join(root, "deployments", name), model)]
+    if using:
+        return "is served by " + ", ".join(using)
+    record = listing.read(model)
+    brought = {each["name"] for each in record["files"]} if record else set()
+    more = sorted(one_line(name) for name in listing.names_in(model) - brought if not name.startswith("."))
+    if record and more:
+        return f"has files that this collection did not bring ({', '.join(more[:4])})"
+    return ""
+
+
+def serves(deployment, model):
+    """Whether the plan of a deployment names the model; one that cannot be read may."""
+    try:
+        found = foreign_json.load(os.path.join(deployment, PLAN))
+        named = [found["model"]["path"], *(word for service in found["services"] for word in service["argv"])]
+        return model.rstrip("/") in [str(word).rstrip("/") for word in named]
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
 
 
 def _led(path):

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import pathlib
 import tempfile
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.files import mounts, system_folders, tree
+from ansible_collections.ascend.inference.plugins.module_utils.files import listing, mounts, system_folders, tree
 from ansible_collections.ascend.inference.plugins.module_utils.install import venv
 from ansible_collections.ascend.inference.plugins.modules import shared_removal
 
@@ -284,6 +286,47 @@ def test_a_model_goes_only_if_it_was_made_here(run_module, tmp_path, mark, gone)
     assert (done["changed"], model.exists()) == (gone, not gone)
     assert (tmp_path / "root").exists() is not gone  # empty folders go
     assert bool(done["kept"]) is not gone
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        (None, ""),
+        ({"model": {"path": "/models/x"}, "services": []}, ""),
+        ({"model": {"path": "MODEL/"}, "services": []}, "is served by other"),
+        ({"model": {"path": "/x"}, "services": [{"argv": ["vllm", "serve", "MODEL"]}]}, "is served by other"),
+        ("no plan", "is served by other"),
+    ],
+)
+def test_a_model_that_another_deployment_serves_stays(run_module, tmp_path, plan, reason):
+    root, model = tmp_path / "root", tmp_path / "root/models/tiny"
+    model.mkdir(parents=True)
+    (model / ".ascend-inference-tiny-1").touch()
+    (root / "deployments/other").mkdir(parents=True)
+    if plan is not None:
+        (root / "deployments/other/plan.json").write_text(json.dumps(plan).replace("MODEL", str(model)))
+    done = run_module("shared_removal", root=str(root), model=str(model))
+    assert [each["reason"] for each in done["kept"] if each["path"] == str(model)] == ([reason] if reason else [])
+    assert model.exists() == bool(reason)
+
+
+def test_a_model_into_which_somebody_put_files_stays(run_module, tmp_path):
+    model = tmp_path / "root/models/m"
+    model.mkdir(parents=True)
+    (model / "config.json").write_text("{}")
+    rows = [{"name": "config.json", "size": 2, "sha256": hashlib.sha256(b"{}").hexdigest()}]
+    (model / listing.RECORD).write_text(listing.text("modelscope:o/m", "", rows))
+    (model / listing.RECORD).chmod(0o644)
+    (model / listing.BACKUP).write_text("{}")
+    (model / "adapter").mkdir()
+    (model / "adapter/lora.safetensors").write_text("of somebody")
+    done = run_module("shared_removal", root=str(tmp_path / "root"), model=str(model))
+    assert done["kept"] == [
+        {"path": str(model), "reason": "has files that this collection did not bring (adapter/lora.safetensors)"}
+    ]
+    (model / "adapter/lora.safetensors").unlink()
+    assert run_module("shared_removal", root=str(tmp_path / "root"), model=str(model))["removed"] == [str(model)]
+    assert not model.exists()
 
 
 @pytest.mark.parametrize("model", ["/home", "/etc/x", "/var/run/x", "/dev/shm"])
