@@ -49,7 +49,7 @@ options:
     type: str
     default: ""
   rate:
-    description: Most bytes a second from O(peer), or from a web server. The clients of hubs have no such limit.
+    description: Most bytes a second that come; 0 means no limit. With it the client of Hugging Face uses no Xet, which takes what it gets.
     type: int
     default: 0
   run:
@@ -95,7 +95,7 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.files import listing, own_folder
-from ..module_utils.model import delivery, hub
+from ..module_utils.model import delivery, hub, pace
 from ..module_utils.model.web import Peer
 from ..module_utils.tools.disk import explained
 from ..module_utils.tools.text import visible
@@ -134,8 +134,10 @@ def bring(params):
     else:
         home = os.path.join(delivery.beside(params["path"]), "home")
         source = hub.Source(params["source"])
+        if params["rate"]:
+            os.environ["HF_HUB_DISABLE_XET"] = "1"
+            pace.limit(pace.Pace(params["rate"]))
         client = hub.client(source, params["endpoint"], params["token"], home, params["authority"])
-        client.rate = params["rate"]
         if params["revision"]:  # the commit that the listing is about
             client.revision = params["revision"]
     brought.bring(client, params["source"], params["revision"])

@@ -177,3 +177,16 @@ def test_links_in_the_folder_beside_the_model_are_not_followed(tmp_path):
         hub.faults.clear()
         assert deliver(tmp_path, hub, "web")[1]["changed"] and whole(tmp_path, hub.files)
     assert victim.read_text() == "of root"
+
+
+@pytest.mark.parametrize("kind", [HUBS[0], *(pytest.param(kind, marks=LONG) for kind in HUBS[1:])])
+def test_the_fetch_keeps_its_limit(tmp_path, kind):
+    """The clients have no option for it, so their connections are slowed down."""
+    files = tiny_model(1_000_000)
+    with Hub(files) as hub:
+        access = {"source": source(hub, kind), "endpoint": "" if kind == "web" else hub.address}
+        listed = module("model_listing", tmp_path, **access)
+        given = {"path": str(tmp_path / "models/m"), "files": listed["files"], "revision": listed["revision"], **access}
+        begin = time.monotonic()
+        assert module("model_delivery", tmp_path, rate=500_000, **given)["changed"] and whole(tmp_path, files)
+        assert time.monotonic() - begin > 4
