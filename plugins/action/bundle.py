@@ -42,6 +42,8 @@ from ..plugin_utils.bundle.make import (
     locks,
 )
 from ..plugin_utils.bundle.manifest import SUMS, BundleError, manifest, read, read_with_digest, verify, write
+from ..plugin_utils.bundle.models import held
+from ..plugin_utils.bundle.models import items as items_of_models
 from ..plugin_utils.bundle.packages import Resolution
 from ..plugin_utils.bundle.platform import Platform, platform_of
 from ..plugin_utils.bundle.sources import Fetcher
@@ -63,6 +65,7 @@ ARGUMENTS = {
     "minisign_public_key": {"type": "str"},
     "ansible": {"type": "bool", "default": True},
     "controller": {"type": "dict", "default": {}},
+    "models": {"type": "list", "elements": "str", "default": []},
     "archives": {"type": "str", "default": ""},
     "archive_checksums": {"type": "dict", "default": {}},
 }
@@ -108,7 +111,7 @@ def verified(options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     if findings:
         return failed(findings, f"The bundle {path} is damaged. Nothing was copied to a host.")
     found = {"files": len(data["items"]), "platforms": data["platforms"], "signed": sums is not None}
-    return {**found, "manifest_sha256": digest}
+    return {**found, "path": os.path.abspath(path), "manifest_sha256": digest, "models": held(path, data)}
 
 
 def validated(hosts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -127,7 +130,7 @@ def validated(hosts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
     """Print the list, and unless only that is asked, fetch its files and write the manifest."""
-    wanted = contents(options["plan"], validated(options["hosts"]))
+    wanted = contents(options["plan"], validated(options["hosts"]), options["models"])
     if wanted.findings:
         return failed(wanted.findings, "The list of the bundle cannot be made. Nothing was fetched.")
     base = read_with_digest(options["base"])[1] if options["base"] else ""  # refuses a folder that is no bundle
@@ -160,8 +163,9 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
         Display().display(visible(f"Not in the bundle, perhaps needed on the hosts: {line}"))
     platforms = {each.platform for each, _files in listing.environments if not each.controller}
     items += locks(listing, options["path"]) + items_of_images(listing.images, options["path"])
-    held = {"images": [image.as_dict() for image in listing.images], "distributions": distributions(listing)}
-    head = {**options["head"], "missing": wanted.missing, **held, **({"base": base} if base else {})}
+    items += items_of_models(options["path"], options["models"])
+    named = {"images": [image.as_dict() for image in listing.images], "distributions": distributions(listing)}
+    head = {**options["head"], "missing": wanted.missing, **named, **({"base": base} if base else {})}
     changed = write(options["path"], manifest(head, items, platforms))
     if options["sign"] and (changed or not signature.exists(options["path"])):
         signature.sign(options["path"], options["sign"])

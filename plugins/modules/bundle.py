@@ -30,7 +30,7 @@ options:
     description:
       - V(listed) prints the list and fetches nothing, as check mode does.
       - V(present) fetches what is missing and writes the manifest.
-      - V(verified) compares every file with the manifest.
+      - V(verified) compares every file with the manifest; of large files of models only the size, because hosts compare them.
     type: str
     choices: [listed, present, verified]
     default: present
@@ -62,6 +62,11 @@ options:
   minisign_public_key:
     description: Public key of C(minisign), as its file or its text. With O(state=verified) the signature has to be of this key.
     type: str
+  models:
+    description: Names of folders in C(models) of the bundle, into which the role model fetched models; their files become a part of the manifest.
+    type: list
+    elements: str
+    default: []
   archives:
     description:
       - Folder on the controller, or address of a mirror, with archives that builds of vLLM-Ascend fetch while they compile, by their names.
@@ -104,6 +109,16 @@ manifest_sha256:
   returned: O(state=verified)
   type: str
   sample: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+path:
+  description: The folder of the bundle.
+  returned: O(state=verified)
+  type: str
+  sample: /media/bundle
+models:
+  description: The models that the bundle has, by folder, with C(source), C(revision) and C(digest).
+  returned: O(state=verified)
+  type: dict
+  sample: {m: {source: "modelscope:o/m@v1", revision: v1, digest: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}}
 missing:
   description: What hosts need and the bundle does not hold.
   returned: success and O(state) is not V(verified)

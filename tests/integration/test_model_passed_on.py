@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import http.server
 import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -18,7 +21,7 @@ import time
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.files import listing
 from ansible_collections.ascend.inference.tests.integration import _hosts
-from ansible_collections.ascend.inference.tests.integration._hub import Fault, Hub, tiny_model
+from ansible_collections.ascend.inference.tests.integration._hub import Fault, Hub, digest, tiny_model
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, Run
 
 FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
@@ -206,3 +209,77 @@ def test_two_models_of_which_one_host_has_the_second(cluster):
             assert cluster.files(name) == files
             assert (cluster.own[name] / "models/second/tokenizer.json").read_bytes() == b'{"other": 1}'
         assert hub.fetched(FIRST) == other.fetched(FIRST) == 1
+
+
+class Counted(http.server.SimpleHTTPRequestHandler):
+    """A server of the rack for one folder."""
+
+    def log_message(self, *unused):
+        pass
+
+
+def test_the_controller_fetches_for_hosts_that_reach_no_hub(cluster):
+    files = tiny_model()
+    with Hub(files, token="t0ken") as hub:
+        more = {
+            "model_fetch_host": "localhost",
+            "model_origin": f"{cluster.folder}/fetched/m",
+            "model_origin_address": "127.0.0.1",
+        }
+        done = cluster.run(f"{hub.address}/web", model_token="t0ken", **more)
+        assert done.code == 0 and all(cluster.files(name) == files for name in cluster.own), done.output
+        assert hub.fetched(FIRST) == hub.fetched(SECOND) == 1 and "t0ken" not in done.output
+        assert listing.read(f"{cluster.folder}/fetched/m")["source"] == f"{hub.address}/web"
+        done = cluster.run(f"{hub.address}/web", model_token="t0ken", **more)
+        assert done.code == 0 and done.changed == 0 and hub.fetched(FIRST) == 1, done.output
+
+
+def in_a_bundle(cluster, files, source):
+    """The model in a folder as the playbook bundle makes it, and what the action says of it."""
+    folder = cluster.folder / "bundle/models/m"
+    brought(folder, files)
+    rows = [{"name": name, "size": len(content), "sha256": digest(content)} for name, content in files.items()]
+    (folder / listing.RECORD).write_text(listing.text(source, "v1", rows))
+    (folder / listing.RECORD).chmod(0o644)
+    return {
+        "folder": str(cluster.folder / "bundle"),
+        "models": {"m": {"source": source, "revision": "v1", "digest": listing.digest(rows)}},
+        "url": "",
+    }
+
+
+def test_hosts_without_internet_get_it_from_a_bundle(cluster):
+    """No hub is asked, no client is installed: the controller hands it out, or a server of the rack does."""
+    files, named = tiny_model(), "modelscope:o/m@v1"
+    bundle = in_a_bundle(cluster, files, named)
+    done = cluster.run(named, model_bundle=bundle)
+    assert done.code != 0 and "inference_bundle_url" in done.text and "model_origin_address" in done.text, done.output
+    done = cluster.run(named, model_bundle=bundle, model_origin_address="127.0.0.1")
+    assert done.code == 0 and all(cluster.files(name) == files for name in cluster.own), done.output
+    assert all(listing.read(str(cluster.own[name] / "models/m"))["source"] == named for name in cluster.own)
+    done = cluster.run(named, model_bundle=bundle)
+    assert done.code == 0 and done.changed == 0, done.output
+    for name in cluster.own:
+        shutil.rmtree(cluster.own[name] / "models/m")
+    handler = functools.partial(Counted, directory=str(cluster.folder / "bundle"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as rack:
+        threading.Thread(target=rack.serve_forever, daemon=True).start()
+        done = cluster.run(named, model_bundle={**bundle, "url": f"http://127.0.0.1:{rack.server_address[1]}"})
+        rack.shutdown()
+    assert done.code == 0 and all(cluster.files(name) == files for name in cluster.own), done.output
+
+
+def test_a_bundle_that_was_changed_or_lacks_the_model_gives_nothing(cluster):
+    files, named = tiny_model(), "modelscope:o/m@v1"
+    bundle = in_a_bundle(cluster, files, named)
+    done = cluster.run("modelscope:o/other@v1", model_bundle=bundle)
+    assert done.code != 0 and "does not hold modelscope:o/other@v1" in done.text and named in done.text, done.output
+    shard = cluster.folder / "bundle/models/m" / SECOND
+    content = shard.read_bytes()
+    shard.write_bytes(content[:-1])
+    done = cluster.run(named, model_bundle=bundle, model_origin_address="127.0.0.1")
+    assert done.code != 0 and "is not what this run verified" in done.text, done.output
+    shard.write_bytes(bytes(len(content)))  # the same size: who takes it compares
+    done = cluster.run(named, model_bundle=bundle, model_origin_address="127.0.0.1")
+    assert done.code != 0 and f"{SECOND} has another content" in done.text, done.output
+    assert not any((cluster.own[name] / "models/m").exists() for name in cluster.own)

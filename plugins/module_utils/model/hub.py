@@ -37,7 +37,8 @@ FIXES = {
 OTHER_CONTENT = re.compile(r"Integrity|hash mismatch|Consistency check failed", re.IGNORECASE)
 OTHER = "run again; if that does not help, the revision moved while it was fetched, or a server on the way has a damaged copy"
 OTHERWISE = (
-    "check the network, the proxy and model_endpoint, then run again; it goes on with the first file that is not whole"
+    "check the network, the proxy and model_endpoint, then run again; it goes on with the first file that is not whole. If only the controller "
+    "reaches the hub, set model_fetch_host: localhost"
 )
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
 from dataclasses import dataclass, field, replace
 
@@ -65,12 +66,15 @@ class Contents:
     findings: list[Finding] = field(default_factory=list)
 
 
-def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> Contents:
+def contents(
+    plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t.Any]], models: t.Collection[str] = ()
+) -> Contents:
     """The contents of a bundle for a plan.
 
     ``hosts`` has for each planned host its variables: ``platform`` (inference_bundle_platform), ``environments`` (validated options of
     python_venv), ``cann_source``, ``cann_source_on_host``, ``cann_method``, ``cann_checksums`` and ``router_script_image``, ``sources``
-    (inference_bundle_sources), those of checkouts.VARIABLES, and those that name other packages of the distribution.
+    (inference_bundle_sources), those of checkouts.VARIABLES, and those that name other packages of the distribution. ``models`` are the
+    folders of models that were fetched into the bundle.
     """
     result = Contents()
     if plan["runtime_facts"].get("in_cluster"):
@@ -97,7 +101,7 @@ def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
         if plan["engine_facts"]["npus"]:
             _cann(plan, host, platform, known, result)
     result.wishes.sort()
-    _add(result.missing, not_held(plan, hosts))
+    _add(result.missing, not_held(plan, hosts, models))
     return result
 
 
@@ -202,13 +206,17 @@ def _cann(
     _add(result.files, files)
 
 
-def not_held(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
+def not_held(
+    plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t.Any]], models: t.Collection[str] = ()
+) -> list[str]:
     """What the hosts need besides, and a bundle does not hold: packages of distributions that are not named, the model, drivers."""
     given = [hosts.get(host["name"], {}).get("platform") for host in plan["hosts"]]
     named = [each.get("distribution") if isinstance(each, t.Mapping) else None for each in given]
     found = [] if all(named) else packages(plan, hosts)
-    if plan["model"].get("source") != "tiny":
-        found.append(f"the model {plan['model']['path']}")
+    model = plan["model"]
+    if model.get("source") != "tiny" and posixpath.basename(model["path"].rstrip("/")) not in models:
+        on_hub = str(model.get("source") or "").partition(":")[0] in ("modelscope", "huggingface", "https", "http")
+        found.append(f"the model {model['path']}" + (" (inference_bundle_model: true fetches it)" if on_hub else ""))
     if plan["engine_facts"]["npus"]:
         found.append("driver and firmware of the NPUs")
     return found

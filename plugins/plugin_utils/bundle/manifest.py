@@ -12,6 +12,7 @@ import os
 import re
 import typing as t
 
+from ...module_utils.files import listing
 from ...module_utils.install.bundle_images import DIGEST
 from ...module_utils.install.venv import write_atomically
 from ..description.findings import Finding
@@ -25,6 +26,10 @@ PATH = re.compile(
     r"|images/(?:blobs/sha256/[0-9a-f]{64}|index\.json|oci-layout)"
 )
 NAME = re.compile(r"[\w+!-][\w.+!-]*")  # of a file on a host
+MODEL, MODELS = "model", "models"  # kind of the files of models, and their folder
+READ = (
+    64 * 2**20
+)  # bytes of a file of a model; of larger ones only the size is compared here, because hosts compare each byte with the record
 IMAGE = re.compile(r"\w[\w./:@-]*", re.ASCII)  # of an image
 KEYS = {
     "kind": str,
@@ -153,7 +158,16 @@ def _valid(entry: t.Any) -> bool:
         return False
     if entry["kind"] == "image" and not entry["name"] == entry["sha256"] == os.path.basename(entry["path"]):
         return False  # hosts find the parts of images by their digests
+    if entry["kind"] == MODEL:
+        return _valid_model(entry)
     return bool(PATH.fullmatch(entry["path"]) and NAME.fullmatch(entry["name"])) and ".." not in entry["path"]
+
+
+def _valid_model(entry: t.Mapping[str, t.Any]) -> bool:
+    """Whether the entry is a file of a model, in the folder that its version names; names of models have other letters than those of packages."""
+    folder, name = entry["version"], entry["name"]
+    fits = entry["path"] == f"{MODELS}/{folder}/{name}" and bool(NAME.fullmatch(folder)) and ".." not in folder
+    return fits and (name == listing.RECORD or not listing.bad_name(name))
 
 
 def _valid_distribution(entry: t.Any) -> bool:
@@ -201,6 +215,8 @@ def _judge(folder: str, entry: t.Mapping[str, t.Any], absent: str) -> Finding | 
     size = os.path.getsize(path)
     if size != entry["size"]:
         return finding("bundle_file_size", f"{entry['path']} has {size} bytes, and the manifest says {entry['size']}")
+    if entry["kind"] == MODEL and size > READ:
+        return None
     try:
         sha256 = sha256_of(path)
     except OSError as error:

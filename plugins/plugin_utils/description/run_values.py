@@ -10,6 +10,7 @@ import typing as t
 
 BOOLEANS = (
     "allow_pause",
+    "bundle_model",
     "check_packages",
     "fabric_accept_loss",
     "fabric_rollback",

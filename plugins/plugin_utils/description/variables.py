@@ -57,6 +57,7 @@ RUN_VARIABLES = {
     "bundle_keyring": "File of 'gpg --export'; the bundle has to be signed by one of its keys.",
     "bundle_minisign_key": "File of a secret key of minisign, without a password, with which the playbook bundle signs.",
     "bundle_minisign_public_key": "Public key of minisign, as file or text; the bundle has to be signed by it.",
+    "bundle_model": "true: the playbook bundle also fetches the model, or those of inference_models, from their hubs.",
     "bundle_path": "Folder that the playbook bundle writes. Default: bundle, in the current folder.",
     "bundle_platform": "Per host, group or deployment: machine, python and glibc, as in {machine: aarch64, python: '3.11', glibc: '2.35'}. "
     "Images need machine only. With distribution, as in 'debian 12', the bundle also has packages of this distribution.",

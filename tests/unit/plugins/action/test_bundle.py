@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pathlib
 import sys
 import types
 
@@ -13,6 +15,7 @@ import pytest
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.inference.plugins.action import bundle as action
+from ansible_collections.ascend.inference.plugins.module_utils.files import listing
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv import VenvError
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Contents, Environment
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.images import Image
@@ -99,8 +102,8 @@ class Act:
         assert path == self.path
         return kind in self.signatures
 
-    def contents(self, plan, hosts):
-        self.given = (plan, hosts)
+    def contents(self, plan, hosts, models):
+        self.given, self.models = (plan, hosts), models
         return self.wanted
 
     def installed_uv(self):
@@ -380,11 +383,25 @@ GPG, MINISIGN = {"keyring": "/ring"}, {"minisign_public_key": "RW"}
 @pytest.mark.parametrize("keys", [{}, GPG, MINISIGN, {**GPG, **MINISIGN}])
 def test_a_bundle_is_verified(verified, keys):
     found = {"files": 1, "platforms": [ARM.as_dict()], "signed": bool(keys), "manifest_sha256": verified.digest}
+    found.update(path=verified.act.path, models={})
     assert verified(**keys) == {"of_ansible": 1, "changed": False, **found}
     path, asked = verified.act.path, []
     asked += [("gpg", path, "/ring")] if "keyring" in keys else []
     asked += [("minisign", path, "RW")] if "minisign_public_key" in keys else []
     assert verified.asked == asked and verified.act.steps == []
+
+
+def test_models_that_were_fetched_into_the_bundle_become_a_part_of_it(act):
+    folder = pathlib.Path(act.path) / "models/m"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    rows = [{"name": "config.json", "size": 2, "sha256": hashlib.sha256(b"{}").hexdigest()}]
+    (folder / listing.RECORD).write_text(listing.text("modelscope:o/m", "c", rows))
+    (folder / listing.RECORD).chmod(0o644)
+    act(models=["m"])
+    assert act.models == ["m"]
+    named = {each["path"] for each in read(act.path)["items"] if each["kind"] == "model"}
+    assert named == {"models/m/config.json", f"models/m/{listing.RECORD}"}
 
 
 @pytest.mark.parametrize(("keys", "kind"), [(GPG, "gpg"), (MINISIGN, "minisign")])
