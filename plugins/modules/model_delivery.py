@@ -90,6 +90,7 @@ record:
   type: dict
 """
 
+import errno
 import os
 
 from ansible.module_utils.basic import AnsibleModule
@@ -144,6 +145,14 @@ def bring(params):
     return listing.read(params["path"]), True
 
 
+def reason(error, path):
+    """The text of an error with its fix. A controller's user cannot write to all folders that root of a host can."""
+    if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        fix = "let this user write there, or choose another folder: model_origin on the controller, inference_model.path on hosts"
+        return f"{path} cannot be written: {error}. Fix: {fix}"
+    return explained(error, path)
+
+
 def main():
     """Bring it, or say whether it would be brought."""
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
@@ -157,7 +166,7 @@ def main():
             msg=f"the hub's client is missing: {error}. Fix: let the role model install it, and do not set ansible_python_interpreter with -e"
         )
     except (hub.Refused, own_folder.Foreign, OSError, ValueError) as error:
-        module.fail_json(msg=visible(explained(error, params["path"])))
+        module.fail_json(msg=visible(reason(error, params["path"])))
     module.exit_json(changed=changed, record=record)
 
 
