@@ -74,6 +74,7 @@ def play(
     within: t.Sequence[str] = (),
     defaults: dict[str, t.Any] | None = None,
     inventory: pathlib.Path | None = None,
+    tasks_from: str = "main",
     **variables: t.Any,
 ) -> Run:
     """Run ``role`` on localhost with ``variables``; a playbook is written into ``folder``.
@@ -81,7 +82,9 @@ def play(
     ``within`` is a command that runs another one, ``defaults`` are defaults of modules. ``inventory`` has the interpreter of localhost, if a task
     replaces it: what the command line gives wins over that.
     """
-    tasks = [{"ansible.builtin.include_role": {"name": f"ascend.inference.{role}"}, "name": "Role"}]
+    tasks = [
+        {"ansible.builtin.include_role": {"name": f"ascend.inference.{role}", "tasks_from": tasks_from}, "name": "Role"}
+    ]
     hosts = "{{ 'localhost' | ascend.inference._visible }}"  # imports filters once, see playbooks/shared/controller.yml
     book = [{"hosts": hosts, "connection": "local", "gather_facts": False, "name": "Test", "tasks": tasks}]
     if facts:

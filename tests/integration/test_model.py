@@ -15,6 +15,7 @@ import sys
 import tarfile
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import manifest, models
 from ansible_collections.ascend.inference.tests.integration._hub import Hub, tiny_model
 from ansible_collections.ascend.inference.tests.integration._playbook import play
 
@@ -190,3 +191,25 @@ def test_a_name_on_a_hub_becomes_a_model_by_the_hubs_own_client(tmp_path):
         assert {name: (place / name).read_bytes() for name in files} == files
         done = play(tmp_path, "model", facts=False, within=index, inventory=hosts, **variables)
         assert (done.code, done.changed) == (0, 0), done.output
+
+
+def test_the_playbook_bundle_fetches_a_model_into_its_folder(tmp_path):
+    """As ``playbooks/bundle.yml`` calls the role; the manifest then has each file, and a second run fetches nothing."""
+    files, bundle = tiny_model(), tmp_path / "bundle"
+    with Hub(files) as hub:
+        given = {
+            "model_path": "/models/m",
+            "model_source": f"{hub.address}/web",
+            "model_origin": str(bundle / "models/m"),
+        }
+        for fetched in (1, 1):
+            done = play(tmp_path, "model", facts=False, tasks_from="bundle", **given)
+            assert done.code == 0, done.output
+            assert hub.fetched("model-00001-of-00002.safetensors") == fetched
+        manifest.write(str(bundle), manifest.manifest({}, models.items(str(bundle), ["m"]), []))
+        data = manifest.read(str(bundle))
+        assert manifest.verify(str(bundle), data) == []
+        assert models.held(str(bundle), data)["m"]["source"] == f"{hub.address}/web"
+        subprocess.run(["sha256sum", "--quiet", "--check", "SHA256SUMS"], cwd=bundle, check=True)
+    refused = play(tmp_path, "model", facts=False, tasks_from="bundle", **{**given, "model_source": "copy"})
+    assert refused.code != 0 and "nothing says where to fetch it" in refused.text
