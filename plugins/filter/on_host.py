@@ -5,6 +5,45 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: on_host
+short_description: List the services of a plan that run on one host
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Selects a host's services from a plan, in start order.
+positional: host, made
+options:
+  _input:
+    description: The plan.
+    type: dict
+    required: true
+  host:
+    description: The host's name in the inventory.
+    type: str
+    required: true
+  made:
+    description:
+      - Content of files that are generated from facts of the hosts, by the name under C(from).
+        Currently only C(rank_table), from the filter P(ascend.inference._rank_table#filter).
+      - The C(digest) of such a service depends on the content, so that it restarts when the content changes.
+    type: dict
+"""
+
+EXAMPLES = """
+- name: Show what runs here
+  ansible.builtin.debug:
+    msg: "{{ inference_plan | ascend.inference.on_host(inventory_hostname) | map(attribute='name') }}"
+"""
+
+RETURN = """
+_value:
+  description: The services.
+  type: list
+  elements: dict
+"""
+
 import typing as t
 
 from ..plugin_utils.description.loader import plain

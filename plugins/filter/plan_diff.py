@@ -5,6 +5,52 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: plan_diff
+short_description: Compare a plan with the deployed one
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Lists the services that are new, removed or would restart, with the differences.
+positional: deployed, compared, files
+options:
+  _input:
+    description: The plan.
+    type: dict
+    required: true
+  deployed:
+    description: The plan that is deployed; empty if there is none.
+    type: dict
+  compared:
+    description:
+      - What the module M(ascend.inference.service_state) returned on each host of the plan, compared with the plan; empty where it did not answer.
+      - Services that started with other secrets than planned restart, too, which the plans do not show.
+    type: list
+    elements: dict
+    default: []
+  files:
+    description:
+      - What the module M(ascend.inference.service_files) returned on each host of the plan in check mode; empty where it did not answer.
+      - If it is given, a line names the hosts that did not answer.
+    type: list
+    elements: dict
+    default: []
+"""
+
+EXAMPLES = """
+- name: Show what would change
+  ansible.builtin.debug:
+    msg: "{{ inference_plan | ascend.inference.plan_diff(lookup('ansible.builtin.file', 'plan.json') | from_json) }}"
+"""
+
+RETURN = """
+_value:
+  description: The lines.
+  type: list
+  elements: str
+"""
+
 import typing as t
 
 from ..plugin_utils.description.loader import plain

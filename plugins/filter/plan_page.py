@@ -5,6 +5,44 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: plan_page
+short_description: Draw a plan as one HTML page
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Shows the path of requests and KV cache through router, prefill, decode and store, then each host with its
+    devices and services, all ports, and the findings.
+  - The page is self-contained, loads nothing and contains no secrets.
+options:
+  _input:
+    description: The plan.
+    type: dict
+    required: true
+  run:
+    description: >-
+      What the page says about the run that wrote it, as far as it is given: C(date) as text, and C(inventory), a list of paths such as
+      the magic variable C(ansible_inventory_sources); and C(changes), what the filter P(ascend.inference.plan_diff#filter) returns.
+    type: dict
+    default: {}
+"""
+
+EXAMPLES = """
+- name: Draw the plan
+  ansible.builtin.copy:
+    content: "{{ inference_plan | ascend.inference.plan_page }}"
+    dest: plan.html
+    mode: "0644"
+  delegate_to: localhost
+"""
+
+RETURN = """
+_value:
+  description: The text of the page.
+  type: str
+"""
+
 import typing as t
 
 from ..plugin_utils.description.loader import plain

@@ -5,6 +5,42 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: plan_table
+short_description: Render a plan as text
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - One line for each service, in start order, with its host, devices, ports and health URL; then the plan's findings.
+  - Optionally the exact command and environment of each process instead. Secrets appear only by name.
+  - O(show=rules) lists all planner rules, independent of the plan.
+positional: show
+options:
+  _input:
+    description: The plan.
+    type: dict
+    required: true
+  show:
+    description: What to show.
+    type: str
+    default: table
+    choices: [table, advice, commands, diff, json, memory, rules]
+"""
+
+EXAMPLES = """
+- name: Show the plan
+  ansible.builtin.debug:
+    msg: "{{ inference_plan | ascend.inference.plan_table('commands') }}"
+"""
+
+RETURN = """
+_value:
+  description: The lines.
+  type: list
+  elements: str
+"""
+
 import typing as t
 
 from ansible.errors import AnsibleFilterError

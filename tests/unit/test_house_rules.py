@@ -66,11 +66,11 @@ def functions(path):
 
 
 def lines_without_documentation(path):
-    """Lines of a plugin file less the assignments of DOCUMENTATION, EXAMPLES and RETURN."""
+    """Lines of a plugin file less the assignments of DOCUMENTATION, EXAMPLES and RETURN, and the empty line after each."""
     total = len(text_of(path).splitlines())
     for node in ast.parse(text_of(path)).body:
         if isinstance(node, ast.Assign) and DOCUMENTATION & {getattr(target, "id", "") for target in node.targets}:
-            total -= node.end_lineno - node.lineno + 1
+            total -= node.end_lineno - node.lineno + 2
     return total
 
 
@@ -220,7 +220,11 @@ def test_commands_are_run_in_one_place():
 def test_public_filters_are_documented_and_private_ones_say_so():
     """A leading underscore marks a filter as private; the guide lists all others."""
     documents = {path.stem: text_of(path) for path in in_folder("plugins/filter", suffix=".yml")}
-    own = {path.stem: text_of(path) for path in in_folder("plugins/filter") if "DOCUMENTATION = " in text_of(path)}
+    own = {
+        re.search(r"^name: (\w+)$", text, re.MULTILINE)[1]: text
+        for path in in_folder("plugins/filter")
+        if "\nDOCUMENTATION = " in (text := text_of(path))
+    }
     names = {*documents, *own}
     table = text_of(ROOT / "docs/docsite/rst/guide_index.rst").partition("\nModule  ")[0]  # that of modules follows
     listed = set(re.findall(r"^``(\w+)`` ", table, re.MULTILINE))
