@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers judge releases bench mutation check near renew times lock env clean
+.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers judge artefact releases bench mutation check near renew times lock env clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -47,8 +47,11 @@ cores: ## run the playbooks of one deployment's life on the oldest supported ans
 docs: ## check the documentation and build its site, docs/build/html
 	@bash .ci/parts/docs.sh
 
-build: ## build the collection, check it like Galaxy, install it into another directory
+build: ## make the artefact with a throw-away key, check it like Galaxy, install it into another directory
 	@bash .ci/parts/build.sh
+
+artefact: ## make what a release consists of in .cache/artefact: archive, list of parts, sums; SIGN=KEY signs with gpg
+	@bash .ci/parts/artefact.sh
 
 conformance: ## reproduce documented deployments; CORPUS=FILE for other deployments
 	@bash .ci/parts/script.sh conformance $(ARGS)

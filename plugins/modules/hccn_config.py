@@ -115,7 +115,7 @@ EXAMPLES = r"""
 
 - name: Only switch TLS off, on all sixteen NPUs
   ascend.inference.hccn_config:
-    devices: "{{ range(16) | map('community.general.dict_kv', 'device') | map('combine', {'tls': false}) | list }}"
+    devices: "{{ dict(range(16) | zip([false] * 16)) | dict2items(key_name='device', value_name='tls') }}"
   become: true
 
 - name: Show what would change
