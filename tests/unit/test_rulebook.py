@@ -1,0 +1,42 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rulebook for Event-Driven Ansible names alerts, playbooks and options that exist, and restarts nothing by default."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import RUN_VARIABLES
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "extensions/eda/rulebooks/alerts.yml").read_text("utf-8")
+RULES = yaml.safe_load(TEXT)[0]["rules"]
+ACTIONS = [action["run_playbook"] for rule in RULES for action in rule["actions"]]
+
+
+def test_its_alerts_are_those_whose_fix_names_the_watchdog():
+    alerts = (ROOT / "plugins/plugin_utils/monitoring/alerts.py").read_text("utf-8")
+    names = {
+        node.args[0].value
+        for node in ast.walk(ast.parse(alerts))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Alert"
+    }
+    listed = [ast.literal_eval(text) for text in re.findall(r"alertname (?:not )?in (\[.*?\])", TEXT)]
+    assert len(listed) == 2 and listed[0] == listed[1] and set(listed[0]) <= names and "EngineFailsAll" in listed[0]
+
+
+def test_its_playbooks_and_options_exist():
+    for action in ACTIONS:
+        assert (ROOT / "playbooks" / f"{action['name'].rpartition('.')[2]}.yml").is_file()
+        assert {name.removeprefix("inference_") for name in action["extra_vars"]} <= set(RUN_VARIABLES)
+
+
+def test_it_restarts_nothing_by_default_and_not_again_at_once():
+    modes = [action["extra_vars"]["inference_watchdog"] for action in ACTIONS if "watchdog" in action["name"]]
+    assert modes == ["{{ eda_watchdog | default('report') }}"]
+    assert all(rule["throttle"]["once_within"] == "10 minutes" for rule in RULES)
+    assert all("vars.eda_deployment" in rule["condition"] for rule in RULES)
