@@ -10,7 +10,7 @@ SOURCE is a copy of the files that git knows. FOLDER gets:
 * `ascend-inference-VERSION.tar.gz`, built twice: two builds with unequal bytes are an error;
 * `ascend-inference-VERSION.cdx.json`, a list of its files and of what it needs, in CycloneDX 1.6;
 * `SHA256SUMS` of both;
-* with a key, `SHA256SUMS.asc`, and `ascend-inference-VERSION.asc`, the signature of MANIFEST.json that `ansible-galaxy --signature` verifies.
+* with a key, `SHA256SUMS.asc`, and `ascend-inference-VERSION.asc`, the signature of MANIFEST.json, which Galaxy and hubs take.
 
 `ansible-galaxy collection build` writes times of files, the order of a folder and the user's name into its archive. So the archive is written again
 from its content: sorted, owned by root, of the time of the last commit (SOURCE_DATE_EPOCH, if it is set). Needs ansible-galaxy on PATH, and gpg to sign.
@@ -166,7 +166,7 @@ def make(source: Path, folder: Path) -> tuple[Path, bytes]:
 
 
 def sign(key: str, archive: Path, manifest: bytes) -> None:
-    """Sign the sums for everybody, and the manifest for `ansible-galaxy collection install --signature`."""
+    """Sign the sums for everybody, and the manifest for Galaxy and hubs."""
     command = ["gpg", "--batch", "--yes", "--local-user", key, "--armor", "--detach-sign", "--output"]
     sums = archive.parent / "SHA256SUMS"
     subprocess.run([*command, f"{sums}.asc", str(sums)], check=True)
