@@ -308,14 +308,36 @@ def test_no_key_of_a_client_is_written(shared):
 
 def test_requests_of_a_minute_are_limited_exactly(entry):
     running = entry(teams=teams(requests_per_minute=40))
-    for dummy in range(20):  # refused for another reason: not counted
-        assert running.model("gpt") == 404
+    for dummy in range(20):  # refused before the body is read: not counted
+        assert running.ask(QWEN, path="/v1/nowhere")[0] == 404 and running.ask(QWEN, method="PUT")[0] == 405
     statuses = collections.Counter(in_parallel(lambda dummy: running.ask(QWEN)[0], range(100)))
     assert statuses[200] + statuses[429] == 100 and 40 <= statuses[200] <= 41, statuses
     status, answer, headers = running.ask(QWEN)
     assert (status, answer["error"]["code"], headers["retry-after"]) == (429, "rate_limit_exceeded", "2")
     assert running.ask(QWEN, "both")[0] == 200
     assert running.ask(None, "lab", "/v1/models", "GET")[0] == 200
+
+
+@pytest.mark.parametrize("body", [b"[" * 10000, b"{}", {"model": "gpt"}, {"model": "org/ds-v4"}], ids=str)
+def test_a_body_that_is_refused_counts_like_another_one(entry, body):
+    running = entry(teams={**teams(), "lab": {"keys_file": "lab", "models": ["qwen3"], "requests_per_minute": 3}})
+    statuses = [running.ask(body)[0] for dummy in range(5)]
+    assert set(statuses[:3]) <= {400, 403, 404} and statuses[3:] == [429, 429]
+    assert running.ask(QWEN, "both")[0] == 200
+
+
+def test_a_body_that_does_not_arrive_counts_like_another_one(entry):
+    running = entry(teams=teams(requests_per_minute=3))
+    head = (
+        f"POST {COMPLETIONS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEYS['lab']}\r\nContent-Length: 9\r\n\r\n{{"
+    )
+    held = [socket.create_connection(("127.0.0.1", running.port)) for dummy in range(3)]
+    for each in held:
+        each.sendall(head.encode())
+    time.sleep(0.5)
+    assert running.ask(QWEN)[0] == 429
+    for each in held:
+        each.close()
 
 
 def test_requests_at_a_time_are_limited_exactly(entry):

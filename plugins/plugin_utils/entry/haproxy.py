@@ -33,7 +33,7 @@ STOP = 3600  # seconds in which open streams of a replaced process may end
 
 # A check and the count behind it are two steps, so two threads may let through one request more than a limit. The table of teams passes to
 # the process that a reload starts, through the peer. That of open requests does not: HAProxy 2.4 would add those of the former process, and
-# never subtract them. A team over its limit is refused before its body is read, and counted after that. A request goes on with the length of
+# never subtract them. What is read is counted before: a body without a model costs as much as another one. A request goes on with the length of
 # its body and without chunks: fields behind chunks (trailers) become headers in uvicorn. Only a connection that was refused is tried elsewhere:
 # a request that was sent may have been carried out. Comments on health and connections: plan/render/balancer.py.
 CONFIGURATION = """# Written by ascend.inference: changes here are lost.
@@ -97,6 +97,7 @@ frontend clients
 @LISTS@    http-request track-sc0 var(txn.team) table teams
     http-request track-sc2 var(txn.team) table open
 @PARALLEL@@RATES@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
+    http-request sc-inc-gpc0(0)
     http-request wait-for-body time @CLIENT@s
     http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
     http-request lua.model
@@ -105,7 +106,6 @@ frontend clients
     http-request return status 404 content-type application/json lf-string '@NOMODEL@' unless { var(txn.route) -m found }
     http-request set-var(txn.grant) var(txn.team),concat(/,txn.model)
     http-request return status 403 content-type application/json lf-string '@FOREIGN@' unless { var(txn.grant),map_str(@FOLDER@/grants.map) -m found }
-@RATES@    http-request sc-inc-gpc0(0)
     http-request del-header @NOTCLIENTS@ -m reg
     http-request set-header X-Request-Id %[var(txn.id)]
     http-request set-uri %[path]
