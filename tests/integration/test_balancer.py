@@ -191,6 +191,48 @@ def test_clients_choose_neither_rank_nor_request_id(balanced):
     assert received["authorization"] == "Bearer k", "colocated engines check it"
 
 
+@pytest.mark.parametrize(("policy", "more"), [("", set()), ("consistent_hash", {"x-session-id", "x-user-id"})])
+def test_the_headers_that_reach_a_router_are_named(balanced, policy, more):
+    service = balanced(**({"policy": policy} if policy else {}))
+    needed = {"accept": "a/b", "content-type": "application/json", "user-agent": "x/1"}
+    others = (
+        "X-Session-Id",
+        "X-User-Id",
+        "X-Prefiller-Host-Port",
+        "X-SMG-Target",
+        "Traceparent",
+        "Cookie",
+        "X-Unheard-Of",
+    )
+    connection = http.client.HTTPConnection("127.0.0.1", service.first + 1, timeout=10)
+    given = {**needed, **dict.fromkeys((*others, "X-Forwarded-For", "Connection", "TE", "x_data_parallel_rank"), "1")}
+    connection.request("POST", COMPLETIONS, b"{}", {**given, "Accept-Encoding": "gzip"})
+    received = {name.lower(): value for name, value in json.loads(connection.getresponse().read())["headers"].items()}
+    assert needed.items() <= received.items()
+    assert set(received) - set(needed) - more == {"host", "content-length", "x-request-id", "connection"}
+
+
+def test_a_query_and_another_host_end_at_the_balancer(balanced):
+    service = balanced()
+    for target in ("?a=b", "?", "?bootstrap_host=192.0.2.1"):
+        assert service.ask(COMPLETIONS + target)[0] == 200
+    with socket.create_connection(("127.0.0.1", service.first + 1), timeout=10) as connection:
+        whole = f"http://elsewhere.example{COMPLETIONS}"
+        connection.sendall(
+            f"POST {whole} HTTP/1.1\r\nHost: elsewhere.example\r\nContent-Length: 2\r\n\r\n{{}}".encode()
+        )
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+    seen = [each for router in service.routers for each in router.seen]
+    assert seen == [("POST", COMPLETIONS)] * 4
+
+
+def test_another_protocol_version_is_refused(balanced):
+    service = balanced()
+    with socket.create_connection(("127.0.0.1", service.first + 1), timeout=10) as connection:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 400")
+
+
 def test_an_answer_may_take_longer_than_a_client_s_timeout(balanced):
     service = balanced(frontend_client_timeout=2)
     for router in service.routers:

@@ -78,8 +78,10 @@ def frontend(tmp_path):
     backend = http.server.ThreadingHTTPServer(("127.0.0.1", ports[0]), Backend)
     threading.Thread(target=backend.serve_forever, daemon=True).start()
 
-    def start(certificate="", secrets=None, **router):
+    def start(certificate="", secrets=None, changed=None, **router):
         _plan, service = planned(tmp_path / "root", ports, certificate, **router)
+        if changed:
+            changed(service)
         running.append(started(service, tmp_path / "log", secrets))
         return service, tmp_path / "log", running[-1]
 
@@ -209,6 +211,54 @@ def test_a_client_reaches_the_listed_paths_and_no_other(frontend):
     assert Backend.asked == ["/v1/completions"] * len(written)
 
 
+def test_a_query_ends_at_the_frontend(frontend):
+    service, _log, _process = frontend()
+    Backend.asked.clear()
+    for method, path in (("POST", "/v1/completions"), ("GET", "/v1/models")):
+        for query in ("?a=b", "?", "?bootstrap_host=192.0.2.1&url=http://192.0.2.1", "?x?y#z"):
+            assert raw(service, method, path + query, "second-KEY") == 200, (path, query)
+        assert raw(service, method, f"http://elsewhere.example{path}?a=b", "second-KEY") == 200
+    assert set(Backend.asked) == {"/v1/completions", "/v1/models"}
+
+
+def test_who_has_no_key_writes_no_line(frontend):
+    service, log, _process = frontend(frontend_requests_per_minute=1, frontend_parallel_requests=1)
+    before = log.read_text()
+    targets = (
+        "/v1/completions",
+        "/v1/models?api_key=second-KEY",
+        "/v1/completions?" + "x" * 2000,
+        "/nowhere?second-KEY",
+    )
+    strangers = [ask(door(service) + target)[0] for dummy in range(10) for target in targets]
+    known = [ask(door(service) + "/v1/completions?second-KEY", "second-KEY", b"{}")[0] for dummy in range(4)]
+    assert set(strangers) == {401, 429} and known.count(429) == 2
+    assert log.read_text() == before
+
+
+def test_addresses_of_one_network_guess_together(frontend):
+    """nginx takes the address from a header of the test, in place of that of the connection."""
+
+    def believed(service):
+        for file in service["files"]:
+            if file["path"].endswith("nginx.conf"):
+                file["content"] = file["content"].replace(
+                    "    server_tokens off;\n",
+                    "    server_tokens off;\n    set_real_ip_from 127.0.0.1;\n    real_ip_header X-Test;\n",
+                )
+
+    service, _log, _process = frontend(changed=believed)
+
+    def guessed(addresses):
+        begin = "GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        return {status for address in addresses for status in send(service, f"{begin}X-Test: {address}\r\n\r\n")}
+
+    assert guessed(f"2001:db8:0:{number:x}::1" for number in range(60)) == {b"401"}, "60 networks"
+    assert guessed(f"2001:db8:0:a0a::{number:x}" for number in range(30)) == {b"401", b"429"}, "one network"
+    assert guessed(f"10.0.0.{number}" for number in range(60)) == {b"401"}, "60 addresses"
+    assert guessed(["10.0.1.1"] * 30) == {b"401", b"429"}, "one address"
+
+
 def send(service, text):
     """The status lines of the answers to bytes that are sent as they are, until nginx closes the connection."""
     answers = b""
@@ -245,7 +295,7 @@ def test_no_second_request_hides_in_a_first_one(frontend, form):
     Backend.asked.clear()
     statuses = send(service, SMUGGLED[form])
     assert set(Backend.asked) <= {"/v1/completions"}, (statuses, Backend.asked)
-    assert set(statuses) <= {b"200", b"400", b"404", b"405", b"501"}, statuses
+    assert set(statuses) <= {b"200", b"400", b"401", b"404", b"405", b"501"}, statuses
 
 
 def test_chunks_that_are_too_large_together_are_refused(frontend):
@@ -296,7 +346,18 @@ def test_a_request_without_a_key_learns_no_method(frontend):
     service, _log, _process = frontend()
     for method, target in (("POST", "/v1/models"), ("GET", "/v1/completions"), ("DELETE", "/v1/completions")):
         assert raw(service, method, target, "wrong") == 401, (method, target)
-    assert ask(door(service) + "/.unknown-key")[0] == ask(door(service) + "/.unknown-key", "second-KEY")[0] == 404
+    for method, target in (("GET", "/"), ("POST", "/instances/add"), ("GET", "/nowhere"), ("GET", "/.unknown-key")):
+        assert raw(service, method, target, "wrong") == 401, (method, target)
+    assert ask(door(service) + "/.unknown-key", "second-KEY")[0] == 404
+
+
+def test_a_request_without_a_key_is_refused_before_its_size_is(frontend):
+    service, log, _process = frontend(frontend_body_mib=1)
+    for target in ("/v1/completions", "/v1/models", "/nowhere"):
+        length = "Content-Length: 99999999999"
+        assert send(service, f"POST {target}?api_key=secret HTTP/1.1\r\nHost: x\r\n{length}\r\n\r\n{{") == [b"401"]
+        assert send(service, f"POST {target} HTTP/1.1\r\nKEY\r\n{length}\r\n\r\n{{") == [b"413"]
+    assert "secret" not in log.read_text()
 
 
 def test_guesses_are_slowed_and_known_keys_of_the_same_address_are_not(frontend):

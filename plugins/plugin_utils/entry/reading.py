@@ -10,7 +10,8 @@ import typing as t
 
 from ..description.findings import Finding, SettingsError, nearest
 from ..description.loader import Reader
-from ..plan.render.client_paths import ADMIN, LISTED, PATH
+from ..plan.render.client_paths import LISTED, PATH, refused_path
+from ..plan.routers.registry import FLAVOURS
 from .settings import Entry, Model
 
 WHY = "Nothing was written, so clients reach what they reached before."
@@ -85,8 +86,10 @@ def _of_paths(entry: Entry) -> t.Iterator[Finding]:
             yield _finding(f".paths[{number}]", f"'{path}' is not a path of letters, digits and . _ -", fix)
         elif path == LISTED:
             yield _finding(f".paths[{number}]", f"the entry itself answers {path}", "Remove it.")
-        elif any(path == private or path.startswith(f"{private}/") for private in ADMIN):
-            yield _finding(f".paths[{number}]", f"{path} changes an engine, or shows data of other clients", fix)
+        elif any(refused_path(path, flavour) for flavour in FLAVOURS.values()):
+            yield _finding(
+                f".paths[{number}]", f"{path} changes a router or an engine, or shows data of other clients", fix
+            )
         elif path.startswith("/v1/audio/"):
             yield _later(f".paths[{number}]", f"{path} has its model in a form, not in JSON", fix)
 

@@ -19,14 +19,13 @@ from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, bracketed, every_address
 from .client_paths import LISTED, client_paths
 from .container import container
-from .frontend import filled
+from .frontend import filled, passed
 
 NAME = "balancer"
 PROGRAM = "/usr/sbin/haproxy"
 BACKEND = "routers"
-# Headers by which a client would choose among engines and ranks, or come before others: read by vLLM (X-data-parallel-rank) and vllm-router.
-# uvicorn and HAProxy log the address in the last two in place of the client's: a client would write another's.
-NOT_CLIENTS = ("X-data-parallel-rank", "X-Worker-Priority", "X-Prefer-Pd", "X-Max-Cost", "X-Forwarded-For", "Forwarded")
+# Headers that a request needs besides those of frontend.CLIENTS. Without a frontend, the key is the engines' own.
+NEEDED = ("Authorization", "Content-Length", "Expect", "Host", "Transfer-Encoding")
 STOP = 60  # seconds in which open streams may end after a stop signal
 
 # Only a connection that was refused is tried at another router: a request that was sent may have been carried out. One connection to a router
@@ -45,6 +44,7 @@ defaults
     mode http
     log global
     load-server-state-from-file global
+    option disable-h2-upgrade
     timeout connect 1s
     timeout check 2s
     timeout queue 5s
@@ -61,7 +61,9 @@ frontend clients
     http-request return status 404 content-type application/json string '{"error": {"message": "there is no such path"}}' unless for_clients
     http-request deny deny_status 405 if { path @LISTED@ } !{ method GET }
     http-request deny deny_status 405 if !{ path @LISTED@ } !{ method POST }
-@NOTCLIENTS@    default_backend @BACKEND@
+    http-request del-header ^(?!(?:@HEADERS@)$) -m reg
+@ID@    http-request set-uri %[path]
+    default_backend @BACKEND@
 backend @BACKEND@
     balance leastconn
     option httpchk
@@ -201,7 +203,8 @@ def _configuration(context: Context, host: Host, routers: t.Sequence[Service], a
         "CLIENT": str(settings.frontend_client_timeout),
         "PATHS": " ".join(client_paths(context)),
         "LISTED": LISTED,
-        "NOTCLIENTS": _not_clients(settings.frontend != "none"),
+        "HEADERS": _headers(settings),
+        "ID": "" if settings.frontend != "none" else "    http-request set-header X-Request-Id %[uuid()]\n",
         "BACKEND": BACKEND,
         "HEALTH": _health_path(routers[0]),
         "SERVERS": servers,
@@ -228,8 +231,7 @@ def _health_path(router: Service) -> str:
     return urlsplit(router.health.url).path if router.health else "/health"
 
 
-def _not_clients(fronted: bool) -> str:
-    """Headers that clients do not choose; the frontend has replaced the id of the request already."""
-    lines = [f"http-request del-header {name}" for name in NOT_CLIENTS]
-    lines += [] if fronted else ["http-request set-header X-Request-Id %[uuid()]"]
-    return "".join(f"    {line}\n" for line in lines)
+def _headers(settings: Router) -> str:
+    """The headers that reach a router, as an expression. The frontend has replaced the id of the request already."""
+    identified = ["X-Request-Id"] if settings.frontend != "none" else []
+    return "|".join(name.lower() for name in (*passed(settings), *NEEDED, *identified))

@@ -26,25 +26,37 @@ BY_TASK: dict[str, tuple[str, ...]] = {
     "score": SCORE,
     "pooling": (*EMBED, *SCORE),
 }
-# Paths of vLLM's server and of the routers for the operator only (vLLM docs/usage/security.md; vllm-router 0.1.17).
+# Paths of vLLM's server and of the routers for the operator only (vLLM docs/usage/security.md, and its routes up to 0.32; vllm-router 0.1.17).
 ADMIN = (
+    "/abort_requests",
     "/collective_rpc",
+    "/fault_tolerance",
+    "/finish_weight_update",
+    "/init_weight_transfer_engine",
     "/invocations",  # same as /v1/completions, but does not check the engines' key
     "/load_lora_adapter",
     "/metrics",
     "/pause",
+    "/release_kv_cache_memory",
+    "/reset_encoder_cache",
     "/reset_mm_cache",
     "/reset_prefix_cache",
     "/resume",
     "/scale_elastic_ep",
     "/server_info",
+    "/shutdown_weight_transfer_engine",
     "/sleep",
+    "/start_draft_weight_update",
     "/start_profile",
+    "/start_weight_update",
     "/stop_profile",
     "/unload_lora_adapter",
+    "/update_weight_version",
+    "/update_weights",
     "/v1/load_lora_adapter",
     "/v1/unload_lora_adapter",
     "/wake_up",
+    "/weight_checker",
     "/workers",
 )
 PATH = re.compile(r"/[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*")

@@ -56,7 +56,8 @@ unset FRONTEND_CLIENT_KEYS FRONTEND_BACKEND_KEY
 exec @PROGRAM@ -p "$PWD" -c "$configuration" -g 'daemon off;'
 """
 
-# Tokens are streamed, so buffering is off; an answer takes as long as an engine needs.
+# Tokens are streamed, so buffering is off; an answer takes as long as an engine needs. A client has an IPv4 address, or a /64 of IPv6. Who has
+# no key writes no line: 2 KiB for each request would fill the disk, and show keys that somebody wrote into a query. No path has a query.
 CONFIGURATION = """# Written by ascend.inference: changes here are lost.
 worker_processes auto;
 pid temporary/nginx.pid;
@@ -83,10 +84,15 @@ http {
     proxy_pass_request_headers off;
     proxy_ignore_headers X-Accel-Redirect X-Accel-Expires X-Accel-Limit-Rate X-Accel-Buffering X-Accel-Charset Expires Cache-Control Set-Cookie Vary;
     include @SCRATCH@/keys.conf;
-    map $ascend_client $ascend_stranger { "" $binary_remote_addr; default ""; }
+    map $binary_remote_addr $ascend_network { "~(?s)^(.{8}).{8}$" $1; default $binary_remote_addr; }
+    map $ascend_client $ascend_stranger { "" $ascend_network; default ""; }
     limit_req_zone $ascend_stranger zone=ascend_strangers:1m rate=30r/m;
+    limit_req_log_level info;
+    limit_conn_log_level info;
 @ZONES@    server {
         listen @LISTEN@;
+        set $args "";
+        if ($ascend_client = "") { rewrite ^ @STRANGER@ last; }
 @TLS@        error_page 413 @large;
         error_page 429 @busy;
         location @large { return 413 '{"error": {"message": "the request is larger than @BODY@ MiB", "type": "invalid_request_error"}}'; }
@@ -96,6 +102,8 @@ http {
         }
         location = @STRANGER@ {
             internal;
+            client_max_body_size 0;
+            error_log stderr crit;
             limit_req zone=ascend_strangers burst=20 nodelay;
             limit_req_status 429;
             deny all;
@@ -118,7 +126,6 @@ http {
 """
 # nginx requests the listed path from the router, whatever spelling of it the client sent.
 LOCATION = """        location = @PATH@ {
-            if ($ascend_client = "") { rewrite ^ @STRANGER@ last; }
             if ($request_method != @METHOD@) { return 405; }
 @LIMITS@            proxy_set_header Authorization $ascend_backend;
             proxy_set_header Connection "";
@@ -135,8 +142,8 @@ SESSIONS = {
     "X-User-Id": "$http_x_user_id",
 }  # by which the policy consistent_hash chooses
 CLIENTS = {"Accept": "$http_accept", "Content-Type": "$content_type", "User-Agent": "$http_user_agent"}
-# Requests without a known key end here, so that they are counted by address: return, in place of the rewrite, would come before limit_req.
-# Those with a known key from the same address are not.
+# Requests without a known key end here, whatever their path, method and size, so that they are counted by address: return, in place of the rewrite,
+# would come before limit_req. Those with a known key from the same address are not.
 STRANGER = "/.unknown-key"
 TLS = """        ssl_certificate @CERTIFICATE@;
         ssl_certificate_key @KEY@;
@@ -190,7 +197,7 @@ def _configuration(context: Context, host: Host, router: Service, directory: str
         "CLIENT": str(settings.frontend_client_timeout),
         "ZONES": _zones(settings),
         "CLIENTS": "".join(
-            f"            proxy_set_header {name} {value};\n" for name, value in _passed(settings).items()
+            f"            proxy_set_header {name} {value};\n" for name, value in passed(settings).items()
         ),
         "STRANGER": STRANGER,
     }
@@ -206,8 +213,8 @@ def _configuration(context: Context, host: Host, router: Service, directory: str
     return filled(CONFIGURATION, values)
 
 
-def _passed(settings: Router) -> dict[str, str]:
-    """The headers of a client that reach the router."""
+def passed(settings: Router) -> dict[str, str]:
+    """The headers of a client that reach a router, with nginx's variables of their values."""
     policies = {settings.policy, *map(str, settings.args.values())}
     return {**CLIENTS, **(SESSIONS if "consistent_hash" in policies else {})}
 
