@@ -22,6 +22,7 @@ SPECS = {
 }
 NO_TASKS = "has no tasks; the playbook packages reads the role's variables through it"
 PRIVATE = {
+    ("model", "bundle"): "runs on the controller, in the folder that the playbook bundle has made",
     ("service", "half"): "its rounds come from a private filter, and only one order of them is safe",
     ("service", "half_shift"): "belongs between two rounds of half",
     ("service", "missing"): "leaves its result in a private variable, which the playbook status reads",

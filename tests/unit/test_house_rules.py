@@ -186,7 +186,7 @@ def test_each_role_says_what_it_is():
 def test_the_checks_see_what_they_look_for(tmp_path):
     sample = tmp_path / "sample.py"
     sample.write_text(
-        'DOCUMENTATION = """\na\nb\n"""\nfrom ansible.plugins import x\nimport yaml\n\ndef main():\n    pass\n    return 1\n'
+        'DOCUMENTATION = """\na\nb\n"""\n\nfrom ansible.plugins import x\nimport yaml\n\ndef main():\n    pass\n    return 1\n'
     )
     assert list(functions(sample)) == [("main", 3)]
     assert lines_without_documentation(sample) == 6

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[3]
 RECORD = Path(__file__).with_suffix(".txt")
 EMPTY = r"\-"  # an empty cell of the page of variables
 PAGES = ROOT / "docs/docsite/rst"
-HEAD = "# The public surface of the last release, written by: python tests/unit/docs/public_surface.py --write\n"
+HEAD = "# SPDX-License-Identifier: GPL-3.0-or-later\n# The public surface of the last release, written by: python tests/unit/docs/public_surface.py --write\n"
 
 
 def surface() -> list[str]:
@@ -78,7 +78,9 @@ def _plugins(kind: str) -> t.Iterator[str]:
     for path in (ROOT / "plugins" / {"module": "modules", "filter": "filter"}[kind]).glob("*.py"):
         found = _documented(path)
         about = found.get("DOCUMENTATION", {})
-        public = str(about.get("short_description", "")).endswith("(for your playbooks)") if kind == "module" else True
+        public = (
+            str(about.get("short_description", "")).startswith("For your playbooks: ") if kind == "module" else True
+        )
         if not about or not public or about.get("name", "").startswith("_"):
             continue
         name = f"{kind} {about.get('module') or about['name']}"
