@@ -157,13 +157,15 @@ class ActionModule(Asked):
     def _compare(self, arguments: Result, host: str) -> Result:
         """What runs here, compared with two plans, and which routers get requests; nothing is changed."""
         answers, whole = {}, whole_plan(arguments["plan"])
-        for key, question in {**comparisons(host=host, **arguments["context"]), **shares(whole, host)}.items():
+        asked = comparisons(host=host, **arguments["context"])
+        for key, question in {**asked, **shares(whole, host)}.items():
             answers[key] = self._execute(question.module, question.arguments, True)
             if question.needed and (answers[key].get("failed") or answers[key].get("unreachable")):
                 return {**answers[key], "changed": False}
-        self._store.keep(
-            "runs", host, seen_here(answers)
-        )  # also of a host that is lost later: it tells which half serves
+        try:  # also of a host that is lost later: it tells which half serves
+            self._store.keep("runs", host, seen_here(answers, asked["new"].arguments["services"], host))
+        except ValueError as error:
+            return self._refused(str(error))
         return {"changed": False}
 
     def _observe(self, arguments: Result, host: str) -> Result:

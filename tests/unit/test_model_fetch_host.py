@@ -22,6 +22,7 @@ FETCHES = yaml.safe_load(VARS.read_text(encoding="utf-8"))["__model_fetches"]
         ("n2", "", [], "n2"),
         ("n3", "n3", [], "n1"),  # it was to fetch from a hub before, and has the model now
         ("n2", "n3", [], "n2"),
+        ("localhost", "n3", [], "n1"),  # the controller fetches from hubs, and the model is on a host
         ("n2", "", ["n1"], None),  # a host has it by an earlier run, and passes it on
     ],
 )
@@ -31,6 +32,7 @@ def test_the_host_that_brings_the_model_first(given, giver, holders, first):
         "__model_giver_name": giver,
         "__model_holders": holders,
         "__model_hosts": ["n1", "n2"],
+        "ansible_play_hosts": ["n1", "n2"],
     }
     rendered = {
         host: jinja2.Template(FETCHES).render(inventory_hostname=host, **known).strip() for host in ("n1", "n2", "n3")

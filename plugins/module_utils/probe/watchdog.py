@@ -90,7 +90,8 @@ def counted(
     engine: str, services: Sequence[str], actions: Sequence[Mapping[str, Any]], per_hour: int, now: float
 ) -> Decision:
     """Whether this host agrees with a restart that the probe's host has chosen: what that one recorded is no limit for its own root."""
-    enough = too_many([action for action in actions if _recent(action.get("at"), now)], engine, per_hour, now)
+    # The probe's host noted each restart before, so that here a minute less counts.
+    enough = too_many([action for action in actions if _recent(action.get("at"), now + SLEWED)], engine, per_hour, now)
     return Decision([enough]) if enough else Decision([], engine, tuple(services))
 
 

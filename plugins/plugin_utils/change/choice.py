@@ -60,7 +60,7 @@ def recorded_plan(text: str, directory: str, previous: Plan) -> Plan:
     """The plan that a host recorded, by the ``text`` of plan.json. The verified one stands for one that cannot be used: it is no veto."""
     try:
         return removal_plan(text, directory, dict(previous))
-    except ValueError:
+    except (ValueError, RecursionError):
         return previous
 
 

@@ -40,10 +40,10 @@ UNKNOWN = (
 )
 
 
-def observation(answer: t.Mapping[str, t.Any], host: str) -> dict[str, list[str]]:
+def observation(answer: t.Mapping[str, t.Any], host: str, keys: t.Iterable[str] = OBSERVED) -> dict[str, list[str]]:
     """What a change knows of a host, from the result of service_state. Raises ``ValueError`` for one that does not say it: silence is no state."""
     found = {}
-    for key in OBSERVED:
+    for key in keys:
         value = answer.get(key)
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
             raise ValueError(UNKNOWN.format(host=host, key=key, value=repr(value)[:40]))

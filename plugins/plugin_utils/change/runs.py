@@ -10,7 +10,8 @@ import typing as t
 from ..plan.planner import on_host
 from ..views.secret_digests import secret_digests
 from ..views.service_states import service_states
-from .observe import Question, Record, balancers_of
+from .observe import Question, Record, balancers_of, own
+from .player import observation
 
 
 def comparisons(
@@ -56,12 +57,19 @@ def shares(plan: t.Mapping[str, t.Any], host: str) -> dict[str, Question]:
     return found
 
 
-def seen_here(answers: t.Mapping[str, t.Mapping[str, t.Any]]) -> Record:
-    """{old, new, servers, holds}, as `halves.seen` reads it. A balancer that does not answer gives no router requests, as far as anybody knows."""
+def seen_here(
+    answers: t.Mapping[str, t.Mapping[str, t.Any]], services: t.Collection[t.Mapping[str, t.Any]], host: str
+) -> Record:
+    """{old, new, servers, holds}, as `halves.seen` reads it. A balancer that does not answer gives no router requests, as far as anybody knows.
+
+    ``services``: those of the host in the new plan, which the host did not write. It says nothing of others, for which a change would stop all.
+    Raises ``ValueError`` for an answer that is no comparison.
+    """
     ask = {key: {} if answer.get("failed") or answer.get("unreachable") else answer for key, answer in answers.items()}
-    return {
-        "old": dict(answers["old"]),
-        "new": dict(answers["new"]),
+    found: Record = {
         "servers": ask.get("servers", {}).get("after") or {},
         "holds": bool(ask.get("holds", {}).get("held")),
     }
+    for key in ("old", "new"):
+        found[key] = own({**answers[key], **observation(answers[key], host, ("down", "outdated"))}, services)
+    return found

@@ -9,7 +9,7 @@ import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
 from ..description.values import natural
-from ..plan.record import readable_plan
+from ..plan.record import whole_plan
 from .change import Change
 from .destinations import foreign
 from .halves import NEW, OLD, answering, cost_of_rounds, half_obstacles, rounds, runs_as
@@ -84,7 +84,7 @@ def refusals(
         for host, plan in sorted(plans.items())
         if plan.get("plan_version") != PLAN_VERSION
     ]
-    if len({plan.get("digest") for plan in plans.values()}) > 1:
+    if len({str(plan.get("digest")) for plan in plans.values()}) > 1:
         releases = ", ".join(f"{host} release {plan.get('release')}" for host, plan in sorted(plans.items()))
         found.append(
             f"The hosts have different verified plans ({releases}), and services of different plans do not work together. Nothing was "
@@ -104,15 +104,23 @@ def unreached(locked: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
     ``locked``: {host: {previous: plan to go back to or {}, phase: of its journal}}.
     """
     going = [dict(found.get("previous") or {}) for found in locked.values() if found.get("phase") == CHANGING]
-    digests = {plan["digest"] for plan in going if plan.get("digest")}
-    names = {host["name"] for plan in going for host in readable_plan(plan).get("hosts", ())}
+    digests = {str(plan["digest"]) for plan in going if plan.get("digest")}
+    names = {name for plan in going for name in _hosts_of(plan)}
     return [
         host
         for host, found in locked.items()
         if host in names
         and found.get("phase") == AT_REST
-        and (found.get("previous") or {}).get("digest") not in digests
+        and str((found.get("previous") or {}).get("digest")) not in digests
     ]
+
+
+def _hosts_of(plan: Plan) -> set[str]:
+    """Names of the hosts of a recorded plan; none for one that somebody changed: none of them ends a rollback."""
+    try:
+        return {str(host["name"]) for host in whole_plan(plan).get("hosts", ())}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return set()
 
 
 def halved(halves: t.Iterable[str], previous: t.Mapping[str, Plan]) -> bool:

@@ -110,7 +110,7 @@ def part_for(own: Stored, stored: Stored, host: str, given: t.Container[str] = (
     if not own and host not in given:
         return {}
     if stored:
-        return part_as_stored(stored, host) or own
+        return part_as_stored(stored, host) or ({} if damage(own) else own)
     return {} if damage(own) else own
 
 

@@ -85,6 +85,8 @@ def is_of_others(text: str, hosts: t.AbstractSet[str]) -> bool:
 def _expanded(text: str) -> Plan:
     try:
         found: Plan = json.loads(_unpacked(base64.b64decode(text)))
+        if not isinstance(found, dict):
+            raise ValueError("it is no plan")
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise ValueError(
             f"the deployed plan is damaged: {error}. Fix: run site, which records the plan again."

@@ -90,3 +90,15 @@ def test_a_refused_rollback_has_no_mode(plan):
     one, *_more = [host["name"] for host in plan["hosts"]]
     found = choose("rollback", known({one: {"previous": plan}}), {}, "/elsewhere", {}, [].append)
     assert found["mode"] == "" and "and not about /elsewhere" in found["refusals"][0]
+
+
+@pytest.mark.parametrize("bad", [{"digest": ["x"]}, {"whole": "!!"}, {"plan_version": "0", "hosts": [5]}, {"hosts": 5}])
+@pytest.mark.parametrize("phase", ["verified", "changing"])
+def test_what_one_host_wrote_ends_no_choice(plan, phase, bad):
+    """Root of one host would end each rollback with it, or start what its own record says."""
+    found = locked(plan, phase="changing")
+    right = {host: here["previous"] for host, here in found.items()}
+    for host in (next(iter(found)), "new"):
+        plans = agree({**found, host: {"previous": bad, "last": bad, "phase": phase}}, "rollback").plans
+        assert {name: each for name, each in plans.items() if name in right} == right
+    assert plans["new"] == {} or "whole" not in bad

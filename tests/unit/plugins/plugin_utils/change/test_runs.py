@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.runs import comparisons, seen_here, shares
 
 from ..test_halves import PLANS
@@ -48,15 +49,28 @@ def test_each_host_is_asked_for_its_own_balancer_and_address():
     assert shares({}, "n1") == {}
 
 
+def state(**found):
+    return {"down": [], "outdated": [], "other": [], "rekeyed": [], "keyed": [], "healthy": [], **found}
+
+
+def test_a_host_says_nothing_of_services_of_others_and_silence_is_no_state():
+    """All services would stop without a consent, because one host says that none runs."""
+    answers = {"old": state(healthy=["a", "b"]), "new": state(down=["a", "b"], outdated=["b"])}
+    found = seen_here(answers, [{"name": "a"}], "n1")
+    assert found["new"] == state(down=["a"]) and found["old"] == state(healthy=["a"])
+    with pytest.raises(ValueError, match="^n1: the comparison"):
+        seen_here({**answers, "new": {"outdated": []}}, [{"name": "a"}], "n1")
+
+
 def test_a_balancer_that_does_not_answer_sends_requests_to_nobody():
-    states = {"old": {"down": []}, "new": {"down": ["a"]}}
+    states = {"old": state(), "new": state(down=["a"])}
     rows = {"router": {"state": "ready", "weight": 100}}
     answers = {**states, "servers": {"after": rows}, "holds": {"held": True}}
-    assert seen_here(answers) == {**states, "servers": rows, "holds": True}
+    assert seen_here(answers, [{"name": "a"}], "n1") == {**states, "servers": rows, "holds": True}
     for lost in ("failed", "unreachable"):
         answers = {**states, "servers": {"after": rows, lost: True}, "holds": {"held": True, lost: True}}
-        assert seen_here(answers) == {**states, "servers": {}, "holds": False}
-    assert seen_here(states) == {**states, "servers": {}, "holds": False}
+        assert seen_here(answers, [{"name": "a"}], "n1") == {**states, "servers": {}, "holds": False}
+    assert seen_here(states, [{"name": "a"}], "n1") == {**states, "servers": {}, "holds": False}
 
 
 def test_a_record_that_cannot_be_read_is_compared_as_the_verified_plan():
