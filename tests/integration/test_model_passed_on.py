@@ -234,6 +234,24 @@ def test_the_controller_fetches_for_hosts_that_reach_no_hub(cluster):
         assert done.code == 0 and done.changed == 0 and hub.fetched(FIRST) == 1, done.output
 
 
+def test_another_model_in_the_controllers_folder_is_not_handed_out_as_the_wanted_one(cluster):
+    """The source of the inventory has moved on, and the controller's folder has what an earlier run fetched."""
+    files = tiny_model()
+    more = {
+        "model_fetch_host": "localhost",
+        "model_origin": f"{cluster.folder}/fetched/m",
+        "model_origin_address": "127.0.0.1",
+    }
+    with Hub(files) as hub:
+        assert cluster.run(f"{hub.address}/web", "--limit", "n1,n2", **more).code == 0
+    for name in ("n1", "n2"):
+        shutil.rmtree(cluster.own[name] / "models/m")
+    with Hub({**files, SECOND: bytes(len(files[SECOND]))}) as hub:
+        done = cluster.run(f"{hub.address}/web", "--limit", "n1,n2", **more)
+    assert done.code != 0 and "exists, and it is not replaced" in done.text, done.output
+    assert not any((cluster.own[name] / "models/m").exists() for name in cluster.own)
+
+
 def in_a_bundle(cluster, files, source):
     """The model in a folder as the playbook bundle makes it, and what the action says of it."""
     folder = cluster.folder / "bundle/models/m"

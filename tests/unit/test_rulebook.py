@@ -14,7 +14,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.varia
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "extensions/eda/rulebooks/alerts.yml").read_text("utf-8")
-RULES = yaml.safe_load(TEXT)[0]["rules"]
+BOOK = yaml.safe_load(TEXT)[0]
+RULES = BOOK["rules"]
 ACTIONS = [action["run_playbook"] for rule in RULES for action in rule["actions"]]
 
 
@@ -27,6 +28,11 @@ def test_its_alerts_are_those_whose_fix_names_the_watchdog():
     }
     listed = [ast.literal_eval(text) for text in re.findall(r"alertname (?:not )?in (\[.*?\])", TEXT)]
     assert len(listed) == 2 and listed[0] == listed[1] and set(listed[0]) <= names and "EngineFailsAll" in listed[0]
+
+
+def test_the_host_that_makes_the_plan_is_one_of_its_hosts():
+    """ansible-rulebook gives them to --limit, which would exclude localhost."""
+    assert set(BOOK["hosts"].split(",")) == {"all", "localhost"}
 
 
 def test_its_playbooks_and_options_exist():

@@ -83,6 +83,8 @@ def _model_stays(root, model, others):
     if using:
         return "is served by " + ", ".join(using)
     record = listing.read(model)
+    if not record and os.path.lexists(os.path.join(model, listing.RECORD)):
+        return "has a record that is damaged, or that others can write, so nobody knows whose its files are"
     brought = {each["name"] for each in record["files"]} if record else set()
     more = sorted(one_line(name) for name in listing.names_in(model) - brought if not name.startswith("."))
     if record and more:
@@ -95,7 +97,11 @@ def serves(deployment, model):
     try:
         found = foreign_json.load(os.path.join(deployment, PLAN))
         named = [found["model"]["path"], *(word for service in found["services"] for word in service["argv"])]
-        return model.rstrip("/") in [str(word).rstrip("/") for word in named]
+        path = model.rstrip("/")
+        # A draft model is named in a word of JSON (--speculative-config).
+        return any(
+            str(word).rstrip("/") == path or f'"{path}"' in str(word) or f'"{path}/"' in str(word) for word in named
+        )
     except FileNotFoundError:
         return False
     except (OSError, ValueError, KeyError, TypeError):

@@ -9,6 +9,7 @@ import typing as t
 
 from ..bench.files import file_findings
 from ..bench.runs import bench_runs
+from ..bench.settings import Bench
 from ..description.findings import Finding
 from ..plan.service import bracketed
 
@@ -49,7 +50,8 @@ def one_by_one(raw: t.Any, number: int = 1) -> t.Any:
     """``inference_bench`` of a benchmark with that many single requests; what is no dictionary stays, and is refused later."""
     if not isinstance(raw, dict):
         return raw
-    taken = {name: value for name, value in raw.items() if name in TAKEN}
+    known = Bench.__dataclass_fields__  # other names stay, and are refused as those of a benchmark
+    taken = {name: value for name, value in raw.items() if name in TAKEN or name not in known}
     return {**taken, "profile": "latency", "loads": [1], "repeats": 1, "prompts": number}
 
 

@@ -20,6 +20,7 @@ PLAYBOOKS = pathlib.Path(__file__).resolve().parents[4] / "playbooks"
     ("playbook", "variables", "path"),
     [
         ("trace", {"inference_bench": {"input": "long"}}, "inference_bench.input"),
+        ("trace", {"inference_bench": {"ouput": 12}}, "inference_bench.ouput"),
         ("trace", {"inference_trace_requests": "many"}, "inference_trace_requests"),
         ("trace", {"inference_trace_json": "/no/folder/x.json"}, "inference_trace_json"),
         ("drill", {}, "inference_drill_confirm"),
