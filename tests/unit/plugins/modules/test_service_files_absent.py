@@ -295,6 +295,11 @@ def test_a_model_goes_only_if_it_was_made_here(run_module, tmp_path, mark, gone)
         ({"model": {"path": "/models/x"}, "services": []}, ""),
         ({"model": {"path": "MODEL/"}, "services": []}, "is served by other"),
         ({"model": {"path": "/x"}, "services": [{"argv": ["vllm", "serve", "MODEL"]}]}, "is served by other"),
+        (
+            {"model": {"path": "/x"}, "services": [{"argv": ["--speculative-config", '{"model": "MODEL/"}']}]},
+            "is served by other",
+        ),
+        ({"model": {"path": "/x"}, "services": [{"argv": ['{"model": "MODEL-2"}']}]}, ""),
         ("no plan", "is served by other"),
     ],
 )
@@ -327,6 +332,18 @@ def test_a_model_into_which_somebody_put_files_stays(run_module, tmp_path):
     (model / "adapter/lora.safetensors").unlink()
     assert run_module("shared_removal", root=str(tmp_path / "root"), model=str(model))["removed"] == [str(model)]
     assert not model.exists()
+
+
+def test_a_model_with_a_damaged_record_stays(run_module, tmp_path):
+    """Without it nobody knows which of its files somebody put there."""
+    model = tmp_path / "root/models/m"
+    model.mkdir(parents=True)
+    (model / "lora.safetensors").write_text("of somebody")
+    (model / ".ascend-inference-tiny-1").touch()
+    (model / listing.RECORD).write_text("{")
+    done = run_module("shared_removal", root=str(tmp_path / "root"), model=str(model))
+    assert not done["removed"] and "has a record that is damaged" in done["kept"][0]["reason"]
+    assert (model / "lora.safetensors").exists()
 
 
 @pytest.mark.parametrize("model", ["/home", "/etc/x", "/var/run/x", "/dev/shm"])

@@ -94,6 +94,12 @@ def test_what_is_wrong_is_named_once_for_all_hosts(plan, wrong, rules):
     assert ids(plan, **wrong) == rules
 
 
+def test_schemes_of_310p_have_a_registry_of_their_own(plan):
+    """vllm_ascend/_310p/quantization, which is not collected."""
+    hosts = [{**host, "hardware": "310p"} for host in plan["hosts"]]
+    assert "MODEL-SCHEME" not in ids({**plan, "hosts": hosts}, schemes=["W8A8SC"])
+
+
 def test_weights_that_no_division_brings_into_the_memory(plan):
     assert ids(plan, npus(plan), weight_bytes=900 * 2**40) == ["MODEL-MEMORY"]
     assert ids(plan, weight_bytes=900 * 2**40) == []  # the memory is unknown
