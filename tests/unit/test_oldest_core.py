@@ -194,11 +194,8 @@ def test_one_floor_is_said_everywhere():
             rf"version\('{floor}\.0', '>='\)",
             f"the collection needs {floor} or later",
         ],
-        "README.md": [f"with ansible-core {floor} or newer", f"Python 3.10 or newer, ansible-core {floor} or newer"],
-        "README.zh-CN.md": [
-            f"需要 ansible-core {floor} 及以上版本",
-            f"Python 3.10 及以上，ansible-core {floor} 及以上",
-        ],
+        "README.md": [f"Python 3.10 or newer, ansible-core {floor} or newer"],
+        "README.zh-CN.md": [f"Python 3.10 及以上，ansible-core {floor} 及以上"],
         "docs/docsite/rst/guide_operations.rst": [rf"   \* - {floor}\n     - 3\.10 to"],
         ".ci/requirements/ansible.txt": [rf'ansible-core=={floor}\.\d+ ; python_version < "3\.11"'],
         ".ci/env.py": [rf'TARGET_CORE = "{floor}\.', r"OLDEST, NEWEST = \(3, 10\)"],

@@ -215,7 +215,12 @@ def to_others(items, once=False, delegated=None):
         inner = [task for part in PARTS for task in item.get(part) or []]
         yield from to_others(inner, run_once, to)
         asks = [name for name in item if name.startswith("ascend.inference.") and name not in IN_MEMORY | ON_CONTROLLER]
-        if (item.get("ascend.inference.change") or {}).get("part") in ("write", "end"):  # these ask no host
+        if (item.get("ascend.inference.change") or {}).get("part") in (
+            "agree",
+            "choose",
+            "write",
+            "end",
+        ):  # these ask no host
             asks = []
         if asks and (run_once or to) and to != "localhost" and not (to and item.get("delegate_facts") is True):
             yield item["name"]

@@ -28,6 +28,7 @@ NUMBERS = {  # unit and example
     "join_timeout": ("seconds", 300),
     "logs_mib": ("MiB", 64),
     "logs_minutes": ("minutes", 30),
+    "trace_requests": ("requests", 8),
     "upgrade_watch": ("seconds", 60),
     "watchdog_per_hour": ("restarts", 2),
 }

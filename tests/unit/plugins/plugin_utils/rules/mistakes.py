@@ -974,7 +974,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "pooled",
         {"inference_model.path": "qwen/qwen", f"{C}.args.trust-remote-code": True},
         f"{C}.args.trust-remote-code",
-        ("ADVISORY", "MODEL-PATH"),
+        ("ADVISORY", "MODEL-PATH", "MODEL-DOWNLOADS"),
     ),
     M(
         "FIREWALL-NETWORK",
