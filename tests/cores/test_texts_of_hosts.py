@@ -33,7 +33,7 @@ PLAY = """
         round: "{{ hostvars | ascend.inference._model_round(['localhost'], 'modelscope:a/b', []) }}"
     - name: Show what is there
       ansible.builtin.debug:
-        msg: "{{ round.problems | join }}"
+        msg: "{{ round.problems.values() | join }}"
     - name: Show the outcome
       ansible.builtin.debug:
         msg: "{{ outcome.message }}"
