@@ -5,7 +5,7 @@
 
 Of services of a kind, and of other lists, the first is complete. The second and the last show what differs from it (``+`` and ``-``), which is how
 names, ports, ranks and devices count on; those between them are only counted. Of the engines one kind is complete, and the others are shown beside
-it; a plan may be shown beside another one. ``{name}``, ``{address}`` and ``{directory}`` are those of the service, so that what differs has another meaning.
+it; a plan may be shown beside another one. ``NAME``, ``ADDRESS`` and ``DIRECTORY`` are those of the service, so that what differs has another meaning.
 Facts of the release are left out: they are compared with the release's own sources elsewhere.
 """
 
@@ -68,10 +68,10 @@ def _readable(service: Data, directory: str) -> dict[str, t.Any]:
     found["argv"] = _arguments(service["argv"])
     files = {file["path"]: {**file, "content": file["content"].splitlines()} for file in service["files"]}
     found["files"] = {path: {name: file[name] for name in file if name != "path"} for path, file in files.items()}
-    text = json.dumps(found).replace(directory, "{directory}")
+    text = json.dumps(found).replace(directory, "DIRECTORY")
     for own in ("name", "address"):
         if service[own]:
-            text = re.sub(rf"(?<![\w.]){re.escape(service[own])}(?![\w-]|\.\d)", f"{{{own}}}", text)
+            text = re.sub(rf"(?<![\w.]){re.escape(service[own])}(?![\w-]|\.\d)", own.upper(), text)
     return {"name": service["name"], "kind": service["kind"], **json.loads(text)}
 
 
