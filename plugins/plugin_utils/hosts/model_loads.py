@@ -61,9 +61,7 @@ def scheme(case: Observed) -> t.Iterator[Finding]:
     release = RELEASES.get(str(case.plan["release"]))
     known = set(release.schemes) if release and case.plan["engine_facts"]["quantization_option"] else set()
     for host, model in models(case) if known else ():
-        if (
-            host["hardware"] == "310p"
-        ):  # whose schemes have a registry of their own (vllm_ascend/_310p), which is not collected
+        if host["hardware"] == "310p":  # its schemes have a registry of their own, which is not collected
             continue
         wrong = [name for name in model.get("schemes") or [] if name not in known and name != UNQUANTIZED]
         for name in wrong[:1]:
