@@ -45,19 +45,23 @@ def as_listed(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[st
         name: {engine["url"] for engine in (*engines, *planned) if engine["name"] == name} for name in _names(engines)
     }
     deployed_urls = {engine["url"] for engine in engines}
-    found = {}
+    found, twice = {}, []
     # A run that was killed before it was recorded changed these; of other URLs another engine may have been deployed with it.
     for engine in planned:
-        if own.get(engine["name"], set()) & here == {engine["url"]} and engine["url"] not in deployed_urls:
-            found[engine["name"]] = engine["url"]
+        listed_own = own.get(engine["name"], set()) & here
+        if engine["url"] in listed_own and engine["url"] not in deployed_urls:
+            if listed_own == {engine["url"]}:
+                found[engine["name"]] = engine["url"]
+            else:  # it did not run under the URL that was deployed, which was not taken out
+                twice.append(engine)
     for engine in sorted(engines, key=lambda engine: natural(engine["name"])):
         same = [url for url in stray.get(engine["kind"], ()) if _host(url) == _host(engine["url"])]
         if same and not own[engine["name"]] & here:
             found[engine["name"]] = same[0]
             stray[engine["kind"]].remove(same[0])
-    if not found:
+    if not found and not twice:
         return deployed
-    changed = [{**engine, "url": found.get(engine["name"], engine["url"])} for engine in engines]
+    changed = [*({**engine, "url": found.get(engine["name"], engine["url"])} for engine in engines), *twice]
     return {**deployed, "members": {**deployed["members"], "engines": changed}}
 
 

@@ -123,7 +123,9 @@ def _while_serving(result: Result, change: Change, rest: Rest) -> None:
     if not (rest.due or rest.entries or mixed):
         return
     away = set() if change.starts_first else change.down
-    serving = {key for key, names in change.instances.items() if not names & away} | set(rest.old)
+    # An interrupted run may have taken instances that go out of the routers already. Nothing gives those back.
+    in_rotation = {key for key, names in rest.old.items() if not any(name in change.out for name in names)}
+    serving = {key for key, names in change.instances.items() if not names & away} | in_rotation
     every = {*change.instances, *rest.old}
     reasons = {key: pauses.MOVED if moved and known else rolls.why_not(change, key, every, serving) for key in rest.due}
     paused = {key: reason for key, reason in reasons.items() if reason}

@@ -205,6 +205,14 @@ def test_an_engine_has_the_address_that_routers_have_for_it(listed, urls):
     assert found == {"root": "/r", "members": {"api": "x", "engines": rows}}
 
 
+def test_an_engine_leaves_the_routers_under_both_urls_that_they_have():
+    """It did not run under the one that was deployed, which nobody took out, and a killed run gave it the planned one."""
+    deployed = {"members": {"api": "x", "engines": ENGINES}}
+    found = as_listed(deployed, plan(engines=NEW), {"decode": ["http://a:2", "http://a:5", "http://a:1"]})
+    left = engines_as_deployed(["d-1"], found)
+    assert [each["url"] for each in left] == ["http://a:2", "http://a:5"]
+
+
 def test_plans_without_members_list_no_engine():
     without = plan(members=None)
     assert as_listed(without, without, {"decode": ["http://a:3"]}) == without

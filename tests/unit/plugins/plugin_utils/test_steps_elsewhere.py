@@ -512,6 +512,17 @@ def test_engines_that_a_killed_run_left_out_of_the_routers_restart_first():
     assert left_out(old, new, listing(*new["members"]["engines"])) == set(), "they have changed"
 
 
+def test_an_instance_that_goes_and_is_out_of_the_routers_serves_for_nobody():
+    """A run that removed it was killed; then the other one changes. Nothing gives it back, so its pool has only that one."""
+    old = plan(TWO)
+    less = plan({"prefill": ["p1", "p2"], "decode": ["d1"]}, old)
+    new = plan({"prefill": ["p1", "p2"], "decode": ["d1"]}, less, decode={"args": {"max-num-seqs": 8}})
+    here = pending(new, d1={"outdated": ["decode-0"]})
+    assert [step["services"] for step in steps(here, new, old)["roll"]] == [["decode-0"]]
+    found = steps(here, new, old, out={"decode-1"})
+    assert found["roll"] == [] and found["refusals"] and ["decode-0"] in found["pauses"].values()
+
+
 def test_routers_that_do_not_answer_list_nothing():
     results = [{"before": {"decode": ["http://a:1"]}}, {"failed": True}, None, {"before": {"decode": ["http://b:1"]}}]
     assert listed_by(results) == {"decode": ["http://a:1", "http://b:1"]}
