@@ -25,7 +25,8 @@ chmod go-w "$pages"
 antsibull-docs --config-file docs/site/antsibull-docs.cfg collection --cleanup everything --fail-on-error --use-current \
     --squash-hierarchy --dest-dir "$pages" ascend.inference >.cache/docs/collection.log || { cat .cache/docs/collection.log >&2; exit 1; }
 
-# Private filters keep their pages, to which other pages link, but the index is for users.
+# The site is for users: private filters have no pages.
+rm "$pages"/_*_filter.rst
 sed -i -e '/^\* :ansplugin:`_/d' -e '/^    _[a-z_]*_filter$/d' "$pages/index.rst"
 grep -q launch_plan_filter "$pages/index.rst" # the pattern of the list is antsibull's, and may change
 if grep -E '^    _|inference\._' "$pages/index.rst"; then exit 1; fi

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _acceptance
+short_description: Settings and report of the playbook acceptance
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ansible.errors import AnsibleFilterError

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _acceptance_archive
+short_description: What the archive of the playbook acceptance has besides the report
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ..plugin_utils.acceptance.declaration import declaration, records

@@ -8,33 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _address_hosts
 short_description: Hosts of the virtual address before and after a change
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - The hosts that keep the virtual address of the clients' entry by the plan, or did so by the recorded plan.
-positional: text
-options:
-  _input:
-    description: The whole plan.
-    type: dict
-    required: true
-  text:
-    description: The text of the recorded plan, as M(ascend.inference.deployed_plan_info) returns it.
-    type: str
-    default: ""
-"""
-
-EXAMPLES = """
-hosts: "{{ inference_plan | ascend.inference._address_hosts(recorded.content) }}"
-"""
-
-RETURN = """
-_value:
-  description: Names of hosts.
-  type: list
-  elements: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

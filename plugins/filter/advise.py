@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _advise
+short_description: What the playbook advise reads, and its report
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ansible.errors import AnsibleFilterError

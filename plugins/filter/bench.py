@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _bench
+short_description: Measurements and report of the playbooks bench and trace
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ansible.errors import AnsibleFilterError

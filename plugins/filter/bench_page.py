@@ -8,36 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _bench_page
 short_description: Show the report of a benchmark as an HTML page
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - The page loads nothing.
-requirements:
-  - pygal on the controller
-options:
-  _input:
-    description: The report.
-    type: dict
-    required: true
-  run:
-    description: The date and the inventory of the run, which the page names.
-    type: dict
-"""
-
-EXAMPLES = """
-- name: Write the page
-  ansible.builtin.copy:
-    content: "{{ report | ascend.inference._bench_page }}"
-    dest: bench.html
-    mode: "0640"
-"""
-
-RETURN = """
-_value:
-  description: The page.
-  type: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

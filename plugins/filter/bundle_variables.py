@@ -8,27 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _bundle_variables
 short_description: Select the variables of a host that a bundle depends on
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Takes the platform, the Python environments and the source of CANN out of the variables of a host.
-options:
-  _input:
-    description: The variables of a host, as C(hostvars) has them.
-    type: raw
-    required: true
-"""
-
-EXAMPLES = """
-known: "{{ hostvars['node1'] | ascend.inference._bundle_variables }}"
-"""
-
-RETURN = """
-_value:
-  description: The variables that are set, by short names.
-  type: dict
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

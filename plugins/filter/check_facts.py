@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _check_facts
+short_description: Facts of all hosts, and pairs of devices to ping
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 from functools import partial
 

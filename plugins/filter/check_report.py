@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _check_report
+short_description: The findings of a check as an HTML page and as text
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ..plugin_utils.description.loader import plain

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _compare
+short_description: Stages of the playbook compare, and their outcome
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ansible import context

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _fabric
+short_description: Settings of the devices for the playbook fabric, what prevents them, and the report
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ..plugin_utils.description.loader import plain

@@ -8,27 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _findings_lines
 short_description: Return findings as numbered lines
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Groups equal findings.
-options:
-  _input:
-    description: Findings.
-    type: list
-    required: true
-"""
-
-EXAMPLES = """
-lines: "{{ findings | ascend.inference._findings_lines }}"
-"""
-
-RETURN = """
-_value:
-  description: The lines.
-  type: list
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

@@ -8,28 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _image_differences
 short_description: Images that have one name and are not the same on all hosts
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Compares images by registry digest and id, between hosts of the same architecture.
-options:
-  _input:
-    description: For each host the registered result of C(docker image inspect) in a loop over images.
-    type: dict
-    required: true
-"""
-
-EXAMPLES = """
-differences: "{{ {'node1': inspected} | ascend.inference._image_differences }}"
-"""
-
-RETURN = """
-_value:
-  description: One text for each image that differs.
-  type: list
-  elements: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

@@ -8,35 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _instead
 short_description: Tell why a playbook has nothing to do with a runtime
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Of the facts of the plan's runtime.
-options:
-  _input:
-    description: The facts; empty if they are not known.
-    type: dict
-    required: true
-  playbook:
-    description: Name of the playbook.
-    type: str
-    required: true
-  namespace:
-    description: Namespace of the pods in the cluster.
-    type: str
-    required: true
-"""
-
-EXAMPLES = """
-refusal: "{{ __inference_plan_facts | ascend.inference._instead('restart', 'default') }}"
-"""
-
-RETURN = """
-_value:
-  description: The reason, with what to use instead; empty if the playbook serves the runtime.
-  type: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

@@ -8,38 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _left_hosts
 short_description: Say what to do about hosts that left the inventory with services
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - A machine that has another name in the inventory now is not one on which services are to be removed.
-positional: _input, hosts, lost
-options:
-  _input:
-    description: The variables of all hosts, with what they answered to the question for their placement.
-    type: dict
-    required: true
-  hosts:
-    description: The hosts of the plan.
-    type: list
-    elements: str
-    required: true
-  lost:
-    description: Hosts that had services of the deployment and are not in the inventory any more.
-    type: list
-    elements: str
-    required: true
-"""
-
-EXAMPLES = """
-text: "{{ hostvars | ascend.inference._left_hosts(__inference_hosts, __inference_lost) }}"
-"""
-
-RETURN = """
-_value:
-  description: The text.
-  type: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

@@ -8,35 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _linked
 short_description: Services that have to be restarted together
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Adds to names of services those that cannot go on after a restart of one of them. With LLMDataDist these are all engines, which keep
-    their links to processes that are gone.
-positional: names
-options:
-  _input:
-    description: The plan.
-    type: dict
-    required: true
-  names:
-    description: Names of services. Without one all services of the plan are returned.
-    type: list
-    elements: str
-    default: []
-"""
-
-EXAMPLES = """
-service_names: "{{ inference_plan | ascend.inference._linked(['prefill-0']) }}"
-"""
-
-RETURN = """
-_value:
-  description: Names of services, in the plan's order.
-  type: list
-  elements: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

@@ -8,42 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _locked_by
 short_description: Refuse a deployment that another run changes
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Says of each lock of another run who holds it, since when, and what to do.
-positional: hosts, directory, broken
-options:
-  _input:
-    description: The variable C(hostvars), with what hosts printed of their locks.
-    type: dict
-    required: true
-  hosts:
-    description: Names of the hosts that were asked.
-    type: list
-    elements: str
-    required: true
-  directory:
-    description: The deployment's folder on the hosts.
-    type: path
-    required: true
-  broken:
-    description: Identifier of a run whose lock is taken over.
-    type: str
-    default: ""
-"""
-
-EXAMPLES = """
-refusals: "{{ hostvars | ascend.inference._locked_by(__inference_asked, __inference_folder, inference_break_lock | default('')) }}"
-"""
-
-RETURN = """
-_value:
-  description: The refusals, as sentences.
-  type: list
-  elements: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

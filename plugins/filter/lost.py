@@ -8,27 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _lost
 short_description: Tell whether a host did not answer in time
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Of the failed result of the first question to a host. Later plays take it over and do not ask again.
-options:
-  _input:
-    description: A result.
-    type: dict
-    required: true
-"""
-
-EXAMPLES = """
-lost: "{{ __inference_placement | ascend.inference._lost }}"
-"""
-
-RETURN = """
-_value:
-  description: C(unreachable), whether the host hangs, and C(msg), the message.
-  type: dict
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

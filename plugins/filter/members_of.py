@@ -8,37 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _members_of
 short_description: What changes the members of one host's routers
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-positional: host, names
-options:
-  _input:
-    description: The plan, or the host's part of it.
-    type: dict
-    required: true
-  host:
-    description: Name of the host.
-    type: str
-    required: true
-  names:
-    description: Only these routers. Without it all routers of the host.
-    type: list
-    elements: str
-"""
-
-EXAMPLES = """
-members: "{{ inference_plan | ascend.inference._members_of(inventory_hostname) }}"
-"""
-
-RETURN = """
-_value:
-  description: >-
-    Options of M(ascend.inference.router_members) with the names of the routers and the engines of the plan; empty if the host has none of
-    these routers, or they cannot be changed while they run.
-  type: dict
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

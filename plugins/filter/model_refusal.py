@@ -8,49 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _model_refusal
 short_description: Judge a model against the plan before its weights are fetched
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-positional: plan, source, npus, repair, ignored
-options:
-  _input:
-    description: The C(model) that M(ascend.inference.model_listing) returned.
-    type: dict
-    required: true
-  plan:
-    description: The plan.
-    type: dict
-    required: true
-  source:
-    description: The source of the model.
-    type: str
-    required: true
-  npus:
-    description: Results of M(ascend.inference.npu_info) by host. Without them memory is not judged.
-    type: dict
-    default: {}
-  repair:
-    description: Whether config.json will be repaired.
-    type: bool
-    default: false
-  ignored:
-    description: Ids of accepted checks.
-    type: list
-    elements: str
-    default: []
-"""
-
-EXAMPLES = """
-judged: "{{ listed.model | ascend.inference._model_refusal(inference_plan, model_source) }}"
-"""
-
-RETURN = """
-_value:
-  description: Why the model is not fetched, empty if it fits, and warnings.
-  type: dict
-  sample: {"refusal": "", "warnings": []}
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

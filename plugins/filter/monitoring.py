@@ -8,38 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _monitoring_files
 short_description: Compute the files for Prometheus and Grafana
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Returns targets, rules and the dashboard of a deployment, and what they do not watch.
-positional: settings, hosts
-options:
-  _input:
-    description: The plan, as P(ascend.inference.launch_plan#filter) returns it.
-    type: dict
-    required: true
-  settings:
-    description: The variable C(inference_monitoring).
-    type: dict
-    required: true
-  hosts:
-    description: Names of the hosts of the inventory. Without them the name of the host is not compared.
-    type: list
-    elements: str
-"""
-
-EXAMPLES = """
-monitoring: "{{ inference_plan | ascend.inference._monitoring_files(inference_monitoring | default({})) }}"
-"""
-
-RETURN = """
-_value:
-  description: >-
-    C(files) and C(folders), options of M(ascend.inference.service_files), their C(paths), the C(configuration) that Prometheus
-    needs, and C(notes) about what is not watched.
-  type: dict
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

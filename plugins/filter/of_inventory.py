@@ -8,40 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _of_inventory
 short_description: Refuse a value that a host has answered
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - For variables of a host that name something on the controller, such as the folder from which a model is copied. With
-    C(inject_facts_as_vars), which is Ansible's default, a fact of the host replaces such a variable.
-positional: facts, name, folder
-options:
-  _input:
-    description: The value of the variable.
-    type: raw
-    required: true
-  facts:
-    description: C(ansible_facts) of the host.
-    type: dict
-    required: true
-  name:
-    description: The variable's name.
-    type: str
-    required: true
-  folder:
-    description: The host's C(inventory_dir), in which relative paths begin. Without it the value stays as it is.
-    type: str
-"""
-
-EXAMPLES = """
-src: "{{ model_origin | ascend.inference._of_inventory(ansible_facts, 'model_origin') }}"
-"""
-
-RETURN = """
-_value:
-  description: The same value, or with O(folder) its paths.
-  type: raw
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

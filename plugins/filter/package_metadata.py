@@ -8,41 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _package_metadata
 short_description: List the requirements of packages that hosts build
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Lists what vLLM without a device requires, and what vLLM-Ascend requires if it is built. A version that is not known has an
-    empty list.
-positional: vllm, built
-options:
-  _input:
-    description: The release of vLLM-Ascend.
-    type: str
-    required: true
-  vllm:
-    description: The version of vLLM.
-    type: str
-    required: true
-  built:
-    description: Whether vLLM-Ascend is built from source.
-    type: bool
-    default: false
-"""
-
-EXAMPLES = """
-- name: Show what vLLM requires on hosts with NPUs
-  ansible.builtin.debug:
-    msg: "{{ '0.23.0' | ascend.inference._package_metadata('0.23.0') }}"
-"""
-
-RETURN = """
-_value:
-  description: Requirements by package and version.
-  type: dict
-  sample:
-    vllm==0.23.0: [regex, cachetools]
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

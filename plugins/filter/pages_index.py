@@ -8,35 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _pages_index
 short_description: Link the pages of a deployment
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-positional: deployment
-options:
-  _input:
-    description: C(names) of the pages that are there.
-    type: dict
-    required: true
-  deployment:
-    description: The name of the deployment.
-    type: str
-    required: true
-"""
-
-EXAMPLES = """
-- name: Link the pages
-  ansible.builtin.copy:
-    content: "{{ {'names': ['plan', 'status']} | ascend.inference._pages_index('qwen') }}"
-    dest: index.html
-    mode: "0640"
-"""
-
-RETURN = """
-_value:
-  description: The text of the page.
-  type: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _port_probes
+short_description: TCP connections between hosts to test, and listeners that have not ended
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ansible.errors import AnsibleFilterError

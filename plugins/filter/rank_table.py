@@ -8,59 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _rank_table
 short_description: Create the rank table of LLMDataDist
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Creates the global rank table of LLMDataDist's connector, one file that is equal on all hosts, from the plan and
-    the devices' own facts.
-  - Fails with one error that lists all devices whose address or super device ID is unknown.
-positional: facts
-options:
-  _input:
-    description: The plan, as P(ascend.inference.launch_plan#filter) returns it.
-    type: dict
-    required: true
-  facts:
-    description:
-      - For each host's name C(npu), the result of M(ascend.inference.npu_info), and C(hccn), that of M(ascend.inference.hccn_info).
-      - On Atlas A3, M(ascend.inference.npu_info) must gather C(superpod), too.
-    type: dict
-    required: true
-"""
-
-EXAMPLES = """
-- name: Write the rank table
-  ansible.builtin.copy:
-    content: "{{ inference_plan | ascend.inference._rank_table(gathered) | to_nice_json }}"
-    dest: /etc/ascend/ranktable.json
-    mode: "0644"
-"""
-
-RETURN = """
-_value:
-  description: The table. All values in it are strings.
-  type: dict
-  contains:
-    version:
-      description: Version of the format.
-      type: str
-      sample: "1.2"
-    server_count:
-      description: Number of hosts with engines.
-      type: str
-    prefill_device_list:
-      description: Devices of the prefill engines, in the order in which their engine uses them.
-      type: list
-      elements: dict
-    decode_device_list:
-      description: The same of the decode engines.
-      type: list
-      elements: dict
-    status:
-      description: Always V(completed).
-      type: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

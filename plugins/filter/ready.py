@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _ready
+short_description: What an earlier playbook has to have left on the hosts
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ..plugin_utils.description.loader import plain

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _rehearsal
+short_description: The rehearsal of the configuration of engines
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var

@@ -8,38 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _removal_plan
 short_description: The plan by which a deployment is removed from a host
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Takes what M(ascend.inference.deployed_plan_info) read on the host and returns the deployed plan, or the inventory's one where
-    there is none.
-  - Fails for a deployed plan that cannot be read and that the inventory's one cannot stand for.
-positional: directory, todays
-options:
-  _input:
-    description: Text of the host's C(plan.json); empty without one.
-    type: str
-    required: true
-  directory:
-    description: The deployment's folder, which the deployed plan has to be about.
-    type: str
-    required: true
-  todays:
-    description: The inventory's plan, or an empty dictionary.
-    type: dict
-    required: true
-"""
-
-EXAMPLES = """
-service_plan: "{{ deployed.content | ascend.inference._removal_plan('/opt/ascend-inference/deployments/inference', {}) }}"
-"""
-
-RETURN = """
-_value:
-  description: A plan, or an empty dictionary if there is neither.
-  type: dict
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _rounds
+short_description: The mixed plan of a round
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ..plugin_utils.description.loader import plain

@@ -8,37 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _secret_digests
 short_description: Digest the secrets of services
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Tells whether a process started with other secrets than planned. A slow hash with the deployment's folder as salt.
-positional: plan, secrets
-options:
-  _input:
-    description: Services of the plan.
-    type: list
-    elements: dict
-    required: true
-  plan:
-    description: The plan that they are of.
-    type: dict
-    required: true
-  secrets:
-    description: The variable C(inference_secrets).
-    type: dict
-    required: true
-"""
-
-EXAMPLES = """
-digests: "{{ services | ascend.inference._secret_digests(inference_plan, inference_secrets | default({})) }}"
-"""
-
-RETURN = """
-_value:
-  description: A digest for each service that has secrets, by the service's name.
-  type: dict
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

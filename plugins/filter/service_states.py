@@ -8,35 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _service_states
 short_description: Convert services of a plan into an option of service_state
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Returns the expected configuration and the health check of each service, as an option of the module
-    P(ascend.inference.service_state#module).
-positional: plan
-options:
-  _input:
-    description: Services of the plan.
-    type: list
-    elements: dict
-    required: true
-  plan:
-    description: The plan.
-    type: dict
-    required: true
-"""
-
-EXAMPLES = """
-services: "{{ inference_plan | ascend.inference.on_host(inventory_hostname) | ascend.inference._service_states(inference_plan) }}"
-"""
-
-RETURN = """
-_value:
-  description: One entry for each service.
-  type: list
-  elements: dict
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _service_tree
+short_description: Services of a plan as options of the module service_files
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ..plugin_utils.views.service_tree import files, folders

@@ -8,38 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _status_page
 short_description: Draw a status report as one HTML page
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - What is wrong, the picture of the deployment with the states of its services, then a row for each service.
-options:
-  _input:
-    description: The report, as the filter P(ascend.inference._status_report#filter) returns it.
-    type: dict
-    required: true
-  planned:
-    description: The inventory's plan, which is drawn.
-    type: dict
-  run:
-    description: The date and the inventory of the run, which the page names.
-    type: dict
-"""
-
-EXAMPLES = """
-- name: Draw the status
-  ansible.builtin.copy:
-    content: "{{ report | ascend.inference._status_page(plan) }}"
-    dest: status.html
-    mode: "0640"
-  delegate_to: localhost
-"""
-
-RETURN = """
-_value:
-  description: The text of the page.
-  type: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

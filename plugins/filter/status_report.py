@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _status_report
+short_description: The status of services as data and as text
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ansible import constants

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: _upgrade
+short_description: The outcome of the playbook upgrade
+extends_documentation_fragment: [ascend.inference.private]
+"""
+
 import typing as t
 
 from ansible.utils.unsafe_proxy import wrap_var

@@ -8,28 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _visible
 short_description: Show control characters as escapes
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Replaces each control character of a text, but newline and tab, by its escape.
-  - Messages of other programs go through it, so that none of them can move the cursor or change what a terminal shows.
-options:
-  _input:
-    description: Text of another program.
-    type: str
-    required: true
-"""
-
-EXAMPLES = """
-msg: "Docker does not answer: {{ docker_info.stderr | ascend.inference._visible }}"
-"""
-
-RETURN = """
-_value:
-  description: The text, with escapes.
-  type: str
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

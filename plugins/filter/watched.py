@@ -8,27 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: _watched
 short_description: What the playbook watchdog asks
-version_added: 0.1.0
-author:
-  - The ascend.inference contributors (@ascend-inference)
-description:
-  - Private to this collection; it may change in any release.
-  - Finds the probe of a plan, and the services of each engine's instance.
-options:
-  _input:
-    description: The plan.
-    type: dict
-    required: true
-"""
-
-EXAMPLES = """
-watched: "{{ inference_plan | ascend.inference._watched }}"
-"""
-
-RETURN = """
-_value:
-  description: C(host) and C(url) of the probe, empty without one, and C(engines), each with all services of its instance.
-  type: dict
+extends_documentation_fragment: [ascend.inference.private]
 """
 
 import typing as t

@@ -30,7 +30,7 @@ options:
     type: dict
     required: true
   services:
-    description: The services, as the filter P(ascend.inference._service_states#filter) returns them.
+    description: The services, as the filter C(_service_states) returns them.
     type: list
     elements: dict
     required: true

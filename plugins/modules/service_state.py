@@ -47,7 +47,7 @@ options:
     type: dict
     required: true
   services:
-    description: The services, as the filter P(ascend.inference._service_states#filter) returns them.
+    description: The services, as the filter C(_service_states) returns them.
     type: list
     elements: dict
     default: []
@@ -116,7 +116,7 @@ options:
     default: []
   secrets:
     description:
-      - Digest of the planned secrets of each service, by its name, as the filter P(ascend.inference._secret_digests#filter) returns them.
+      - Digest of the planned secrets of each service, by its name, as the filter C(_secret_digests) returns them.
       - A process that recorded another one at its start is restarted. Without a record, nothing is known.
     type: dict
     default: {}

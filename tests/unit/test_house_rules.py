@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import importlib
 import re
 import subprocess
 from pathlib import Path
@@ -218,21 +220,28 @@ def test_commands_are_run_in_one_place():
 
 
 def test_public_filters_are_documented_and_private_ones_say_so():
-    """A leading underscore marks a filter as private; the guide lists all others."""
-    documents = {path.stem: text_of(path) for path in in_folder("plugins/filter", suffix=".yml")}
-    own = {
-        re.search(r"^name: (\w+)$", text, re.MULTILINE)[1]: text
-        for path in in_folder("plugins/filter")
-        if "\nDOCUMENTATION = " in (text := text_of(path))
-    }
-    names = {*documents, *own}
+    """A leading underscore marks a filter as private; the guide lists all others, which have a file each."""
     table = text_of(ROOT / "docs/docsite/rst/guide_index.rst").partition("\nModule  ")[0]  # that of modules follows
     listed = set(re.findall(r"^``(\w+)`` ", table, re.MULTILINE))
-    assert {name for name in names if not name.startswith("_")} == listed
-    silent = [
-        name for name in names if name.startswith("_") != ("Private to this collection" in {**own, **documents}[name])
-    ]
-    assert silent == []
+    assert {name for name in filters() if not name.startswith("_")} == listed
+    fragment = "extends_documentation_fragment: [ascend.inference.private]"
+    for path in in_folder("plugins/filter"):
+        names = [name for name, place in filters().items() if place == path]
+        private = [name for name in names if name.startswith("_")]
+        assert (fragment in text_of(path)) == bool(private), path
+        assert private == names or names == [path.stem], "a public filter is found by the name of its file"
+
+
+@functools.cache
+def filters():
+    """The file of each filter."""
+    return {
+        name: path
+        for path in in_folder("plugins/filter")
+        for name in importlib.import_module(f"ansible_collections.ascend.inference.plugins.filter.{path.stem}")
+        .FilterModule()
+        .filters()
+    }
 
 
 def test_files_of_the_controller_are_relative_to_where_the_command_was_given():

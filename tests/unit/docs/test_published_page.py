@@ -47,6 +47,7 @@ PAGE = generator()
 GUIDES = PAGE.guides()
 REFERENCES = {reference for data in GUIDES.values() for row in data["rows"] for reference in row.get("by", ())}
 WORDS = {"line", "name", "value", "at", "in", "by", "ours", "verdict", "why"}
+ALL_FILTERS = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "plugins/filter").glob("*.py"))
 CHECKS_OF_KUBERNETES = (ROOT / "plugins/module_utils/kubernetes/preflight.py").read_text(encoding="utf-8")
 
 
@@ -204,15 +205,6 @@ def defined_variables():
     return {*named, *(topology.PREFIX + name for name in topology.Description.__dataclass_fields__)}
 
 
-@functools.cache
-def documented_filters():
-    """Those with a file of their own, and those whose document is in the code."""
-    texts = [path.read_text("utf-8") for path in (ROOT / "plugins/filter").glob("*.py")]
-    return {path.stem for path in (ROOT / "plugins/filter").glob("*.yml")} | {
-        name for text in texts for name in re.findall(r"^name: (\w+)$", text, re.MULTILINE)
-    }
-
-
 def exists(reference):
     """Whether what a row refers to exists."""
     kind, name, *detail = reference.split()
@@ -223,7 +215,7 @@ def exists(reference):
         "step": lambda: name in STEPS,
         "variable": lambda: name in defined_variables(),
         "page": (ROOT / "docs/docsite/rst" / f"{name}.rst").is_file,
-        "filter": lambda: name in documented_filters(),
+        "filter": lambda: f'"{name}":' in ALL_FILTERS,
         "playbook": lambda: (ROOT / "playbooks" / f"{name}.yml").is_file() and set(detail) <= defined_variables(),
     }
     if kind == "role":
