@@ -286,7 +286,7 @@ def others(bench=(), drill=(), confirmed="", **files):
 
 
 def test_everything_that_would_end_the_run_later_is_named_together(plan, tmp_path, monkeypatch):
-    monkeypatch.setattr(curves, "pygal", None)
+    monkeypatch.setattr(curves, "find_spec", lambda name: None)
     given = others(
         drill={"host": "elsewhere"},
         confirmed="another",

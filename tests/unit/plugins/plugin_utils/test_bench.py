@@ -651,7 +651,7 @@ def test_the_limit_is_a_curve_of_its_own(plan):
 
 
 def test_without_the_library_nothing_is_measured(plan, monkeypatch):
-    monkeypatch.setattr(curves, "pygal", None)
+    monkeypatch.setattr(curves, "find_spec", lambda name: None)
     with pytest.raises(AnsibleFilterError, match="pip install pygal"):
         runs_filter(plan, SMOKE, {"inference_bench_html": "page.html"})
     assert runs_filter(plan, SMOKE, {"inference_bench_html": ""})["runs"]

@@ -81,7 +81,7 @@ def test_each_stage_is_a_run_with_the_options_of_this_one(given, tmp_path, monke
 
 def test_without_the_library_the_page_is_markdown(given, monkeypatch):
     assert [page.rpartition(".")[2] for page in compare_stages(given, {})["pages"]] == ["md", "html"]
-    monkeypatch.setattr(curves, "pygal", None)
+    monkeypatch.setattr(curves, "find_spec", lambda name: None)
     assert [page.rpartition(".")[2] for page in compare_stages(given, {})["pages"]] == ["md"]
 
 
