@@ -52,13 +52,14 @@ def settings(directory: pathlib.Path) -> dict[str, t.Any]:
 
 
 class Prometheus:
-    """A running Prometheus with the files of a folder."""
+    """A running Prometheus with the files of a folder; the port of Alertmanager, which need not run."""
 
-    def __init__(self, folder: pathlib.Path, port: int) -> None:
+    def __init__(self, folder: pathlib.Path, port: int, alertmanager: int) -> None:
         self.folder, self.url = folder, f"http://127.0.0.1:{port}"
         made = configuration(read_monitoring(settings(folder)))
         for scrape in made["scrape_configs"]:
             scrape.update(scrape_interval=f"{INTERVAL}s", scrape_timeout=f"{SCRAPE}s")
+        made["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]}
         made["global"] = {"evaluation_interval": f"{INTERVAL}s"}
         (folder / "prometheus.yml").write_text(yaml.safe_dump(made), encoding="utf-8")
         argv = ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.enable-lifecycle"]

@@ -37,7 +37,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.runtime.superviso
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Target, ask
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import read_answer
 from ansible_collections.ascend.inference.plugins.module_utils.verify.prompts import completion_of
-from ansible_collections.ascend.inference.tests.e2e import _secrets
+from ansible_collections.ascend.inference.tests.e2e import _rulebook, _secrets
 from ansible_collections.ascend.inference.tests.e2e import _service as service
 from ansible_collections.ascend.inference.tests.e2e._known_delays import known_delays
 from ansible_collections.ascend.inference.tests.e2e._watched import (
@@ -799,7 +799,7 @@ def watch(tmp_path_factory):
     for playbook, variables in (("site", {}), ("monitoring", {"inference_monitoring": settings(folder)})):
         run = WATCHED.play(playbook, **variables)
         assert run.code == 0, run.output
-    prometheus = Prometheus(folder, PORT + 260)
+    prometheus = Prometheus(folder, PORT + 260, PORT + 262)
     yield prometheus
     prometheus.end()
 
@@ -941,6 +941,54 @@ class TestWatched:
         (noted,) = json.loads((WATCHED.directory / "watchdog.json").read_text())["actions"]
         assert (noted["engine"], noted["result"]) == ("decode-0", "proven")
         watch.quiet()
+
+    def test_the_rulebook_restarts_an_engine_that_hangs_under_load(self, watch, tmp_path):
+        """The alert goes through Alertmanager and ansible-rulebook to the watchdog; clients do not stop."""
+        _rulebook.install()
+        probe = {**PROBE, "stalled_after": 30}
+        assert WATCHED.play("deploy", inference_probe=probe).code == 0
+        watch.quiet()
+        made = _rulebook.inventory(tmp_path, WATCHED, inference_probe=probe)
+        vars_ = {"eda_deployment": "watched", "eda_port": PORT + 263, "eda_token": _rulebook.TOKEN}
+        rulebook = _rulebook.rulebook(tmp_path, made, {**vars_, "eda_watchdog": "restart"})
+        alertmanager = _rulebook.alertmanager(tmp_path, PORT + 262, PORT + 263)
+        before = WATCHED.main_processes()
+        (worker,) = (pid for pid in WATCHED.processes()["decode-0"] if "Worker" in name_of(pid))
+        begin, ports = [], [PORT + 262, PORT + 263]
+
+        def passed(what):
+            service.say(f"{what} {time.monotonic() - begin[0]:.0f} s after the engine was stopped")
+
+        def proven():
+            actions = json.loads((WATCHED.directory / "watchdog.json").read_text())["actions"]
+            assert [action["result"] for action in actions[noted:]] == ["proven"]
+
+        known = WATCHED.directory / "watchdog.json"
+        noted = len(json.loads(known.read_text())["actions"]) if known.exists() else 0
+        with (
+            _rulebook.running(tmp_path, "alertmanager", alertmanager),
+            _rulebook.running(tmp_path, "rulebook", rulebook) as log,
+            load.Load(self.ROUTER, "tiny", clients=2, words=100, tokens=64, timeout=30) as requests,
+        ):
+            service.eventually(lambda: 1 / (len(service.listening(ports)) == 2), 120, log)
+            service.eventually(lambda: 1 / service.counter(self.DECODE, "vllm:num_requests_running"), 30, "a request")
+            begin.append(time.monotonic())
+            os.kill(worker, signal.SIGSTOP)
+            service.eventually(lambda: 1 / ("EngineStuck" in watch.firing()), 2 * within("EngineStuck"), "the alert")
+            passed("the alert fired")
+            service.eventually(lambda: 1 / (WATCHED.main_processes()["decode-0"] != before["decode-0"]), 300, log)
+            passed("the engine was ended")
+            service.eventually(proven, TIMEOUT, "an engine that is proven")
+            passed("the engine was proven")
+            healed = time.time()
+            watch.quiet()
+            time.sleep(10)
+        say_of("hung", requests.requests)
+        after = WATCHED.main_processes()
+        assert [name for name, pid in after.items() if pid != before.get(name)] == ["decode-0"]
+        assert not [item for item in requests.requests if item.problem and item.begun > healed]
+        text = log.read_text()
+        assert "ascend.inference.watchdog" in text and "decode-0" in text, text
 
     def test_remove_leaves_nothing(self, watch):
         assert WATCHED.play("remove", inference_probe=PROBE).code == 0

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import RUN_VARIABLES
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_monitoring import ALL
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_monitoring import made as alerts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "extensions/eda/rulebooks/alerts.yml").read_text("utf-8")
@@ -19,15 +22,13 @@ RULES = BOOK["rules"]
 ACTIONS = [action["run_playbook"] for rule in RULES for action in rule["actions"]]
 
 
-def test_its_alerts_are_those_whose_fix_names_the_watchdog():
-    alerts = (ROOT / "plugins/plugin_utils/monitoring/alerts.py").read_text("utf-8")
-    names = {
-        node.args[0].value
-        for node in ast.walk(ast.parse(alerts))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Alert"
-    }
+def test_its_alerts_are_those_of_the_rules_whose_action_names_the_watchdog():
+    """By the names that Prometheus gives to Alertmanager, which are not those of the collection's settings."""
+    rules = alerts_of(plan_of("a3_2p1d"), ALL)[1]
+    named = {name for name, rule in rules.items() if "watchdog" in str(rule["annotations"])}
     listed = [ast.literal_eval(text) for text in re.findall(r"alertname (?:not )?in (\[.*?\])", TEXT)]
-    assert len(listed) == 2 and listed[0] == listed[1] and set(listed[0]) <= names and "EngineFailsAll" in listed[0]
+    assert len(listed) == 2 and listed[0] == listed[1] and named <= set(listed[0]) <= set(rules)
+    assert "InferenceEngineFailsAll" in named
 
 
 def test_the_host_that_makes_the_plan_is_one_of_its_hosts():
