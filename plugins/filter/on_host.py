@@ -26,7 +26,7 @@ options:
   made:
     description:
       - Content of files that are generated from facts of the hosts, by the name under C(from).
-        Currently only C(rank_table), from the filter C(_rank_table).
+        Currently only C(rank_table), from the part C(generate) of M(ascend.inference.change).
       - The C(digest) of such a service depends on the content, so that it restarts when the content changes.
     type: dict
 """

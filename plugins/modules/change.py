@@ -26,11 +26,12 @@ options:
       - V(choose) chooses the mode of the change O(goal) and prints what it costs, or refuses it, once for all hosts.
       - V(observe) compares what runs on this host with the plan, and keeps O(context). With O(registered) it also asks the host's routers and
         balancer, and reads what was recorded.
+      - V(devices) asks the tools of this host for the addresses of its NPUs. V(generate) makes the rank table of LLMDataDist of them, once for all hosts.
       - V(write) writes the script of O(goal) and prints it, once for all hosts.
       - V(play) plays the step O(number) on this host. The first host notes it in the lock of this run.
       - V(end) fails if a step has failed.
     type: str
-    choices: [agree, take, compare, choose, observe, write, play, end]
+    choices: [agree, take, choose, compare, observe, devices, generate, write, play, end]
     required: true
   context:
     description: With O(part=observe), the options C(runtime), C(settings), C(services) and C(secrets) of M(ascend.inference.service_state).
@@ -48,15 +49,17 @@ options:
     type: str
     choices: [restart, deploy, recreate, drained, changed, shifted, rejoin, upgrade, rollback, back]
   plan:
-    description: With O(part=write) and O(part=compare), the whole plan. With O(part=agree) and O(part=choose) that of the inventory, empty if it cannot
-      be made. With O(registered) the plan whose routers and balancers on this host are asked, empty for none.
+    description: With O(part=write), O(part=compare) and O(part=generate), the whole plan, or with O(part=devices) that of the host. With O(part=agree)
+      and O(part=choose) that of the inventory, empty if it cannot be made. With O(registered) the plan whose routers and balancers on this host are
+      asked, empty for none.
     type: dict
     default: {}
   options:
     description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy)
       C(allow_pause), C(early) (before the lock), C(check), C(inventory) (all hosts) and C(settings) of the runtime. For V(drained), V(changed) and
       V(shifted) C(this_round). With O(part=choose) C(asked) (the mode that was asked for, or empty), C(allow_pause), C(cann) (whether this collection
-      installs CANN), and for V(back) the C(mode) of the upgrade.
+      installs CANN), and for V(back) the C(mode) of the upgrade. With O(part=devices) C(executables) of the tools and the C(timeout) of an answer
+      in seconds.
     type: dict
     default: {}
   drain_timeout:
@@ -99,6 +102,11 @@ alone:
   sample: false
 plan:
   description: With O(part=take), what this host goes back to; empty if it has none of it.
+  returned: success
+  type: dict
+  sample: {}
+rank_table:
+  description: With O(part=generate), the same file for all hosts.
   returned: success
   type: dict
   sample: {}

@@ -22,6 +22,22 @@ Result = dict[str, t.Any]
 OBSERVED = ("down", "outdated", "other", "rekeyed", "keyed")
 Say = t.Callable[[str], t.Any]
 Execute = t.Callable[[str, dict[str, t.Any], bool], Result]  # module, arguments, whether in check mode
+
+
+class Run(t.NamedTuple):
+    """What a part of the action change works with on a host: ``variables`` of the task; ``execute`` runs a module there."""
+
+    store: Store
+    variables: t.Mapping[str, t.Any]
+    execute: Execute
+    say: Say
+    warn: Say
+
+
+class Refused(Exception):
+    """Why a part of a change fails, as a sentence for people."""
+
+
 FAILED = (
     "Step {number} of {count} failed on {hosts}, for the reason above: {title}. {reason}{left}"
     "Fix: correct the reason and run the playbook again{again}."

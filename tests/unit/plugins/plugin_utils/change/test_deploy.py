@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.deploy import deploy
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.observe import known, questions
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import elsewhere
-from ansible_collections.ascend.inference.plugins.plugin_utils.change.rejoin import rejoin
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.restart import rejoin
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import lines
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.router import members_of
