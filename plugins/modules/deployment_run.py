@@ -230,32 +230,41 @@ def notices(params, directory, check):
     return [text for text in (REPAIRED.format(problem) if problem else "", ended) if text]
 
 
+def recorded(purpose, directory):
+    """What the journal knows, for ``purpose``; {} without one."""
+    if not purpose:
+        return {}
+    known, half = journal.read(directory), journal.unfinished_half(directory)
+    phase = known.get("phase", "")
+    begun_plan = (known.get("plan") or {}).get("digest", "") if phase == journal.CHANGING else ""
+    return dict(
+        {"unverified": journal.unverified(directory)} if purpose == "upgrade" else {},
+        **({"last": journal.last(directory)} if purpose == "rollback" else {}),
+        previous=journal.previous(directory, purpose),
+        phase=phase,
+        half=half,
+        revisions=journal.revisions(directory),
+        interrupted=journal.UNKNOWN if half == journal.UNKNOWN else begun_plan,
+    )
+
+
 def work(params, check):
     """The result of one call."""
     directory = params["directory"].rstrip("/")
     problem = system_folders.refusal(os.path.dirname(os.path.dirname(directory)) or "/")
     if problem:
         raise tree.TreeError(problem)
-    result = {}
-    if params["previous"]:
-        result["previous"] = journal.previous(directory, params["previous"])
-        if params["previous"] == "upgrade":
-            result["unverified"] = journal.unverified(directory)
-        if params["previous"] == "rollback":
-            result["last"] = journal.last(directory)
-        known = journal.read(directory)
-        result["phase"] = known.get("phase", "")
-        result["half"] = journal.unfinished_half(directory)
-        result["revisions"] = journal.revisions(directory)
-        result["interrupted"] = (
-            (known.get("plan") or {}).get("digest", "") if result["phase"] == journal.CHANGING else ""
-        )
-        if result["half"] == journal.UNKNOWN:
-            result["interrupted"] = journal.UNKNOWN
     if params["state"] == "begin":
-        result["holder"] = begin(params, directory, check)
-        ours = result["holder"].get("id") == params["run"].get("id")
+        holder = begin(params, directory, check)
+        ours = holder.get("id") == params["run"].get("id")
+        try:  # under the lock: until then another run may have changed it
+            result = dict(recorded(params["previous"], directory), holder=holder)
+        except (tree.TreeError, OSError):
+            if ours and not check:
+                deployment_lock.release(directory, params["run"].get("id"))
+            raise
         return dict(result, warnings_=notices(params, directory, check or not ours))
+    result = recorded(params["previous"], directory)
     if params["state"] == "note" and not check:
         deployment_lock.note(directory, params["run"].get("id"), params["step"], params["script"])
     if check or params["state"] == "note":

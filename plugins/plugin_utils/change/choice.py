@@ -9,19 +9,40 @@ the recorded plan; what `runs.seen_here` returns, {} if it is not known; and var
 
 from __future__ import annotations
 
+import collections
 import json
 import typing as t
 
+from ..hosts.readable import WRONG_FORM
 from ..lifecycle import halves, rollback, upgrade
 from ..lifecycle.destinations import own_addresses
 from ..lifecycle.removal import removal_plan
 from ..plan.agreed import agreed, part_for, text_of_most
 from ..plan.record import stored_plan
+from .player import Refused
+from .script import some
 
 Plan = t.Mapping[str, t.Any]
 Known = t.Mapping[str, t.Mapping[str, t.Any]]
 Mode = dict[str, t.Any]
+T = t.TypeVar("T")
+# What deployment_run answers, by its documentation; null is absent.
+FORMS: dict[str, t.Callable[[], t.Any]] = {
+    **dict.fromkeys(("previous", "last", "unverified"), dict),
+    **dict.fromkeys(("phase", "half", "interrupted"), str),
+    "revisions": list,
+}
+FORM = (
+    "{hosts}: {what}, so it is not known what runs and what to go back to. Nothing was changed. Fix: find out who changed files of this host or what runs as "
+    "Python there; site records the plan again."
+)
 OTHER = "{host}: {why}. It is not used. Find out who changed files of this host."
+CLAIMED = (
+    "{hosts}: says that a change was interrupted, and most hosts of the deployment do not. If it is so, engines may run that cannot exchange KV cache with "
+    "those of this plan, and every service would have to stop; what few hosts say stops nothing. Nothing was changed, and whatever serves goes on. "
+    "Fix: run the interrupted playbook again with its settings, which goes on from there; if nobody interrupted one, find out who changed files of this "
+    "host. Or, when a pause is acceptable, run upgrade again with -e inference_upgrade_mode=recreate, which stops every service."
+)
 GIVEN = "{host}: {why}. Find out who removed files of this host."
 
 
@@ -38,10 +59,26 @@ def agree(locked: Known, goal: str) -> Agreed:
 
     What one host wrote into its record would otherwise start services and get requests with secrets elsewhere. ``locked``: {host: the answer of
     deployment_run}; ``goal``: upgrade or rollback. A host that was installed anew has neither record nor programs: nothing stops for a plan that
-    it cannot start, so ``given`` has the programs to look for.
+    it cannot start, so ``given`` has the programs to look for. Raises ``Refused`` for an answer in a wrong form.
     """
+    for host, found in locked.items():
+        for key in [key for key, form in FORMS.items() if not isinstance(found.get(key) or form(), form)]:
+            raise Refused(FORM.format(hosts=host, what=f"its lock answered {key} as {repr(found[key])[:40]}"))
+    return _judged(locked, lambda: _agree(locked, goal))
+
+
+def _judged(hosts: t.Iterable[str], judge: t.Callable[[], T]) -> T:
+    """What ``judge`` makes of what hosts recorded. Raises ``Refused`` if it cannot read that."""
+    try:
+        return judge()
+    except WRONG_FORM as error:
+        what = f"the recorded plan has a wrong form ({type(error).__name__}: {str(error)[:120]})"
+        raise Refused(FORM.format(hosts=some([*hosts]), what=what)) from error
+
+
+def _agree(locked: Known, goal: str) -> Agreed:
     late = rollback.unreached(locked) if goal == "rollback" else []
-    stored = {host: dict(found.get("last" if host in late else "previous") or {}) for host, found in locked.items()}
+    stored = {host: found.get("last" if host in late else "previous") or {} for host, found in locked.items()}
     chosen = agreed(stored)
     most = stored.get(chosen["host"], {})
     plans = {host: part_for(plan, most, host, chosen["given"]) for host, plan in stored.items()}
@@ -60,7 +97,7 @@ def recorded_plan(text: str, directory: str, previous: Plan) -> Plan:
     """The plan that a host recorded, by the ``text`` of plan.json. The verified one stands for one that cannot be used: it is no veto."""
     try:
         return removal_plan(text, directory, dict(previous))
-    except (ValueError, RecursionError):
+    except WRONG_FORM:
         return previous
 
 
@@ -75,8 +112,20 @@ def choose(
     """``{mode, text, refusals, rounds}`` of a change, see `upgrade.mode`.
 
     ``goal``: upgrade, rollback, or back, the way back of an upgrade; ``plan``: that of the inventory, {} if it cannot be made; ``options``: what the
-    function of the goal needs; ``warn`` is told what is strange and ends nothing.
+    function of the goal needs; ``warn`` is told what is strange and ends nothing. Raises ``Refused`` if recorded plans have a wrong form.
     """
+    recording = [host for host, here in known.items() if here["previous"] or here["content"]]
+    return _judged(recording, lambda: _choose(goal, known, plan, directory, options, warn))
+
+
+def _choose(
+    goal: str,
+    known: Known,
+    plan: Plan,
+    directory: str,
+    options: t.Mapping[str, t.Any],
+    warn: t.Callable[[str], object],
+) -> Mode:
     if goal == "upgrade":
         return upgrade_mode(known, plan, options)
     if goal == "back":
@@ -92,23 +141,57 @@ def upgrade_mode(known: Known, plan: Plan, options: t.Mapping[str, t.Any]) -> Mo
     ``options``: ``asked``, a value of upgrade.MODES or ""; ``cann``, whether this collection installs CANN. What runs is known with a balancer, and
     without one after an interruption. Where every change has ended, it is the recorded plan.
     """
-    locked = [here["locked"] for here in known.values()]
     deployed = {host: here["previous"] for host, here in known.items()}
-    interrupted = [str(found.get("interrupted", "")) for found in locked]
-    # After a change of one half each router knows its own half only, whatever the revisions are.
-    halved = any(found.get("half") for found in locked)
-    revisions = {str(name) for found in locked for name in found.get("revisions") or () if not halved}
-    running = stored_plan(json.dumps(next((found["unverified"] for found in locked if found.get("unverified")), {})))
-    mode = upgrade.mode(deployed, plan, options["asked"], interrupted, _seen(known), revisions, running)
+    locked = {host: here["locked"] for host, here in known.items()}
+    running = stored_plan(json.dumps(_unverified(locked)))
     own_cann = options["cann"] and not plan["runtime_facts"]["contained"]
+
+    def by(said: _Said) -> Mode:
+        return upgrade.mode(deployed, plan, options["asked"], said.interrupted, _seen(known), said.revisions, running)
+
+    mode = by(_said(locked.values(), 0))
+    if (
+        mode["mode"] == "recreate"
+        and not options["asked"]
+        and by(_said(locked.values(), len(locked) / 2))["mode"] != "recreate"
+    ):
+        claiming = [host for host, found in locked.items() if found.get("interrupted") or found.get("half")]
+        mode = {"mode": "", "text": "", "refusals": [CLAIMED.format(hosts=some(claiming))], "rounds": []}
     return {**mode, "refusals": [*upgrade.refusals(deployed, plan, own_cann), *mode["refusals"]]}
+
+
+class _Said(t.NamedTuple):
+    """What hosts say of a change that has not ended: the digests of its plan, and revisions that engines may have."""
+
+    interrupted: list[str]
+    revisions: set[str]
+
+
+def _said(locked: t.Collection[t.Mapping[str, t.Any]], more_than: float) -> _Said:
+    """What more than so many hosts say. After a change of one half each router knows its own half only, whatever the revisions are."""
+
+    def of(names: t.Iterable[str]) -> list[str]:
+        return [name for name, count in collections.Counter(names).items() if name and count > more_than]
+
+    halved = of("half" if found.get("half") else "" for found in locked)
+    revisions = of(name for found in locked for name in set(map(str, found.get("revisions") or ())))
+    return _Said(of(str(found.get("interrupted") or "") for found in locked), set() if halved else set(revisions))
+
+
+def _unverified(locked: t.Mapping[str, t.Mapping[str, t.Any]]) -> Plan:
+    """The plan that runs and was not verified, as more than half of the hosts recorded it; {} without one."""
+    stored = {host: found.get("unverified") or {} for host, found in locked.items()}
+    chosen = agreed(stored)
+    having = [host for host, plan in stored.items() if plan and host not in chosen["others"]]
+    return stored[chosen["host"]] if 2 * len(having) > len(stored) and chosen["host"] else {}
 
 
 def rollback_refusals(known: Known, directory: str, todays: Plan) -> list[str]:
     """Why a rollback must not begin; empty if it may. ``todays``: the plan of the inventory, {} if it cannot be made."""
     previous = {host: here["previous"] for host, here in known.items()}
     own = own_addresses([here["variables"] for here in known.values()], todays)
-    return rollback.refusals(previous, directory, own, todays)
+    having = [host for host, stored in previous.items() if stored]
+    return _judged(having, lambda: rollback.refusals(previous, directory, own, todays))
 
 
 def rollback_mode(known: Known, options: t.Mapping[str, t.Any], warn: t.Callable[[str], object]) -> Mode:

@@ -42,6 +42,30 @@ def test_the_second_run_is_told_who_holds_the_lock(call):
     assert call("begin", SECOND)["holder"] == SECOND
 
 
+def test_what_is_recorded_is_read_under_the_lock(call, directory, monkeypatch):
+    """Another run may end, and record its plan, until this one holds the lock."""
+    held = []
+    monkeypatch.setattr(journal, "previous", lambda *_given: held.append(deployment_lock.holder_of(directory)) or {})
+    call("begin", FIRST, previous="upgrade")
+    assert held == [FIRST]
+
+
+def test_a_lock_whose_journal_cannot_be_read_is_released(call, directory, monkeypatch):
+    """The first host of a change fails then, and nobody else knows that it was locked."""
+
+    def unreadable(*_given):
+        raise OSError("Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "previous", unreadable)
+        assert call("begin", FIRST, previous="upgrade")["failed"]
+    assert deployment_lock.holder_of(directory) == {}
+    call("begin", SECOND)
+    monkeypatch.setattr(journal, "previous", unreadable)
+    assert call("begin", FIRST, previous="upgrade")["failed"]
+    assert deployment_lock.holder_of(directory) == SECOND
+
+
 def test_only_the_named_run_loses_its_lock(call):
     call("begin", FIRST)
     assert call("begin", SECOND, replace="another")["holder"] == FIRST

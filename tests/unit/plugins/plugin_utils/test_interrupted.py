@@ -129,6 +129,44 @@ def test_an_upgrade_after_another_change_was_interrupted_rolls_among_engines_of_
     assert upgrade_mode(found, third, "")["mode"] == "recreate"
 
 
+@pytest.mark.parametrize(
+    "forged", [{}, {"half": "first"}, {"revisions": []}, {"half": "unknown", "interrupted": "unknown"}]
+)
+@pytest.mark.parametrize("asked", ["", "recreate"])
+def test_what_few_hosts_say_of_an_interrupted_change_stops_nothing(forged, asked):
+    """Root of one host can write its journal. A run that was killed at its beginning leaves the same, and goes on with its own settings."""
+    claims = interrupted(revisions=["another"])["n1"]
+    claims["locked"].update(forged)
+    rests = interrupted(outdated=())["n1"] | {
+        "locked": {"phase": "verified", "interrupted": "", "half": "", "revisions": []}
+    }
+    third = cpu(**LIMIT)
+    found = upgrade_mode({"n1": rests, "n2": claims, "n3": rests}, third, asked)
+    if asked:
+        assert (found["mode"], found["refusals"]) == ("recreate", [])
+    else:
+        assert found["mode"] == "" and found["refusals"][0].startswith("n2: says that a change was interrupted")
+    assert upgrade_mode({"n1": claims, "n2": claims, "n3": rests}, third)["mode"] == "recreate"
+    assert upgrade_mode({"n1": rests, "n2": rests}, third)["mode"] == "rolling"
+    assert upgrade_mode({"n1": claims, "n2": rests}, third)["mode"] == ""
+
+
+def test_few_hosts_do_not_add_to_what_most_say_of_an_interrupted_change():
+    """All engines have one revision, so they restart one after the other; one host says that there is another one, or a half."""
+    honest, third = interrupted()["n1"], cpu(**LIMIT)
+    for forged in ({"revisions": [OLD["revision"], "another"]}, {"half": "first"}):
+        claims = {**honest, "locked": {**honest["locked"], **forged}}
+        assert upgrade_mode({"n1": honest, "n2": honest, "n3": honest}, third)["mode"] == "rolling"
+        assert upgrade_mode({"n1": honest, "n2": claims, "n3": honest}, third)["mode"] == ""
+
+
+def test_a_plan_that_few_hosts_say_is_deployed_stops_nothing():
+    rests = interrupted(outdated=())["n1"] | {"locked": {"phase": "verified"}}
+    claims = {**rests, "locked": {"phase": "deployed", "unverified": cpu(**BLOCK)}}
+    assert upgrade_mode({"n1": rests, "n2": claims, "n3": rests}, OLD)["mode"] == "rolling"
+    assert "was never verified" in upgrade_mode({"n1": claims, "n2": claims, "n3": rests}, OLD)["refusals"][0]
+
+
 def steps(plan, revisions, allow_pause=False):
     return change_steps(
         interrupted(plan)["n1"]["__service_registered"], plan, json.dumps(OLD), allow_pause, revisions=revisions
