@@ -86,7 +86,7 @@ def numbers_of_texts(text: str, known: t.Collection[str]) -> list[str]:
 def test_a_number_of_a_variable_is_made_one_where_it_is_used():
     """Before 2.19 a template gives a text, unless it is a boolean, a list or a mapping: ``number: "{{ 1 }}"`` is not greater than 0."""
     kept, texts = all_of_them()
-    assert "__inference_had" in kept and len(kept) > 200
+    assert "__inference_all" in kept and len(kept) > 200
     wrong = {path: names for path in texts for text in texts[path] if (names := numbers_of_texts(text, kept.keys()))}
     assert wrong == {}, "write NAME | int"
 

@@ -218,6 +218,7 @@ def to_others(items, once=False, delegated=None):
         if (item.get("ascend.inference.change") or {}).get("part") in (
             "agree",
             "choose",
+            "generate",
             "write",
             "end",
         ):  # these ask no host
