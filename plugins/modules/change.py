@@ -56,7 +56,7 @@ options:
     default: {}
   options:
     description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy)
-      C(allow_pause), C(early) (before the lock), C(check), C(inventory) (all hosts) and C(settings) of the runtime. For V(drained), V(changed) and
+      C(allow_pause), C(early) (before the lock), C(check), C(inventory) (all hosts), C(leaving) and C(settings) of the runtime. For V(drained), V(changed) and
       V(shifted) C(this_round). With O(part=choose) C(asked) (the mode that was asked for, or empty), C(allow_pause), C(cann) (whether this collection
       installs CANN), and for V(back) the C(mode) of the upgrade. With O(part=devices) C(executables) of the tools and the C(timeout) of an answer
       in seconds.

@@ -156,8 +156,8 @@ def nothing_on_n3(rack):
 def stopped_first(output):
     """Processes of n3 would hold NPUs, and look for their peers: they stop before any of the plan starts."""
     order = [
-        "Stop the services of hosts that the plan does not have",
-        "Start stopped services and restart changed ones",
+        "Stop the services of n3, which the plan does not have",
+        "Start decode-0",
     ]
     assert 0 < output.index(order[0]) < output.index(order[1])
 

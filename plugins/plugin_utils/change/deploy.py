@@ -56,12 +56,13 @@ def deploy(
     settings: t.Mapping[str, t.Any],
     drain_timeout: int,
     join_timeout: int,
+    **_options: t.Any,
 ) -> Script:
     """The script that brings services to the planned settings while they serve.
 
     ``plan``: the whole plan; ``found``: {host: what `observe.known` returns}; ``early``: before the lock, only the refusals;
     ``check``: whether in check mode; ``inventory``: names of all hosts that can be reached; ``settings``: those of the runtime that come from
-    variables of the role; the timeouts are seconds.
+    variables of the role; the timeouts are seconds. The other options are those of `recreate.recreate`.
     """
     plan = _of_hosts(plan)
     decided = decide(plan, found, allow_pause, early, check)

@@ -93,6 +93,8 @@ class Player:
         name, text = call.empty
         if name and answer.get(name) and not answer.get("failed"):
             answer = {**answer, "failed": True, "msg": text.format(found=", ".join(answer[name]))}
+        if step.may_fail:
+            answer = {**answer, "failed": False}
         failed = bool(answer.get("failed") or answer.get("unreachable"))
         kept = ("msg",) if failed else KEPT
         store.note(number, host, {name: answer[name] for name in kept if name in answer}, failed)

@@ -20,13 +20,17 @@ def recreate(
     found: Found,
     drain_timeout: int,
     join_timeout: int,
+    leaving: t.Mapping[str, t.Sequence[str]] | None = None,
+    settings: t.Mapping[str, t.Any] | None = None,
     **_options: t.Any,
 ) -> Script:
     """All services stop, and start stage by stage.
 
     What can start starts: hosts that are lost or fail have no further step, and those that are not in ``found`` have none. But nothing starts if a
     host answers that it cannot stop services of another revision, with which new ones would exchange KV cache. ``plan``: the whole plan;
-    ``found``: {host: what `observe.known` returns}; the timeouts are seconds; the other options are those of a deploy, and none matters here.
+    ``found``: {host: what `observe.known` returns}; the timeouts are seconds; ``leaving``: {hosts: those that had services of the deployment and have
+    none in the plan; ours: those of the deployment, of which a host's own record names one}; ``settings``: those of the runtime that come from
+    variables of the role. The other options are those of a deploy, and none matters here.
     """
     down = [name for here in found.values() for name in here["down"]]
     writer = Writer(plan, down, drain_timeout, join_timeout, dry=True)
@@ -36,8 +40,27 @@ def recreate(
         writer.start_anew([each["name"] for each in services if each["start"]["stage"] == stage])
     writer.return_routers()  # a run that was interrupted may have drained some, and a balancer that starts anew keeps that
     text = text_of_most([here["content"] for here in found.values() if here["content"] is not None], [].append)
-    steps = [*_forgotten(services), *writer.steps]
-    return Script([step for each in steps for step in _of(each, found)], [], [], text, serving=STOPPED)
+    steps = [step for each in [*_forgotten(services), *writer.steps] for step in _of(each, found)]
+    return Script([*_stopped(plan, found, leaving or {}, settings or {}), *steps], [], [], text, serving=STOPPED)
+
+
+def _stopped(
+    plan: Plan, found: Found, leaving: t.Mapping[str, t.Sequence[str]], settings: t.Mapping[str, t.Any]
+) -> t.Iterator[Step]:
+    """They would hold NPUs and look for their peers. No plan is needed: the runtime finds the services.
+
+    A host that does not answer may be why it was replaced, and one that cannot stop them is reported when they are removed, after the change.
+    """
+    arguments = {
+        "state": "absent",
+        "own": plan["directory"],
+        "own_hosts": leaving.get("ours", []),
+        "runtime": plan["runtime"],
+        "settings": {**plan["runtime_settings"], **settings},
+    }
+    for host in leaving.get("hosts", ()) if found else ():
+        title = f"Stop the services of {host}, which the plan does not have"
+        yield Step(title, "orphaned", {next(iter(found)): arguments}, check=True, orphaned=host, may_fail=True)
 
 
 def _forgotten(services: t.Iterable[t.Mapping[str, t.Any]]) -> t.Iterator[Step]:

@@ -24,6 +24,7 @@ class Step(t.NamedTuple):
     step with the answers, from 0, and ``given`` what the filling needs besides. ``orphaned``: a host that is not in the play, where the step is played
     for the host of ``at``; if it cannot be reached, the script goes on. ``alone``: whether the other hosts go on without one on which it fails,
     which has no further step and fails the script at its end. ``needed``: those of its hosts that end the script if they fail, not if they are lost.
+    ``may_fail``: whether a failure counts as done, because what matters is noticed elsewhere.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Step(t.NamedTuple):
     orphaned: str = ""
     alone: bool = False
     needed: t.Sequence[str] = ()
+    may_fail: bool = False
 
 
 class Script(t.NamedTuple):

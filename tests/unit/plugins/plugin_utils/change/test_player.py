@@ -70,6 +70,14 @@ def test_each_host_plays_its_steps_and_skips_the_others(tmp_path):
     assert stage.player.failure() == ""
 
 
+def test_a_step_that_may_fail_holds_nobody_up(tmp_path):
+    stage = Stage(tmp_path, [drain("n1", "n2", may_fail=True), drain("n2")])
+    stage.answers["n2", "service_drain"] = {"failed": True, "changed": False, "msg": "no"}
+    results = stage.all()
+    assert results[0][1] == {"failed": False, "changed": False, "msg": "no"}
+    assert (1, "n2") in stage.called() and stage.player.failure().startswith("Step 2 of 2 failed on n2")
+
+
 @pytest.mark.parametrize("lost", [False, True])
 def test_nothing_follows_a_step_that_failed_on_one_host(tmp_path, lost):
     """A host that is lost leaves no record."""

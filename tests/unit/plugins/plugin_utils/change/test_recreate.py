@@ -62,3 +62,21 @@ def test_services_of_another_revision_have_to_stop_before_one_starts(outdated):
 def test_check_mode_asks_a_balancer_that_runs(down):
     steps = script(plan(**BALANCED), ["n1"], down=down).steps
     assert [step.check for step in steps] == [True] * 6 + [not down]
+
+
+def test_services_of_hosts_that_leave_stop_first_and_hold_nothing_up():
+    """They would hold NPUs. A host whose own record is of another deployment is left alone, by its module."""
+    whole = plan(**BALANCED)
+    found = {"n1": observed(json.dumps(whole), {})}
+    leaving = {"hosts": ["n8", "n9"], "ours": ["n1", "n8"]}
+    steps = recreate(whole, found, 300, 200, leaving=leaving, settings={"user": "me"}).steps
+    assert [(step.orphaned, step.may_fail, step.check) for step in steps[:3]] == [
+        ("n8", True, True),
+        ("n9", True, True),
+        ("", False, True),
+    ]
+    given = steps[0].at["n1"]
+    assert (given["state"], given["own"], given["own_hosts"]) == ("absent", whole["directory"], leaving["ours"])
+    assert given["settings"] == {**whole["runtime_settings"], "user": "me"} and given["runtime"] == whole["runtime"]
+    assert steps[3:] == recreate(whole, found, 300, 200).steps[1:]
+    assert recreate(whole, {}, 300, 200, leaving=leaving).steps == []
