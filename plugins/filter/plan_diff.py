@@ -55,7 +55,7 @@ import typing as t
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle.planned_steps import NO_KEYS, keys_of, planned_steps
-from ..plugin_utils.lifecycle.renamed import as_renamed, lines, renamed
+from ..plugin_utils.lifecycle.recorded import as_renamed, lines, renamed
 from ..plugin_utils.lifecycle.upgrade import planned_mode
 from ..plugin_utils.plan.record import whole_plan
 from ..plugin_utils.views.plan_diff import SAME, not_compared, plan_diff

@@ -184,6 +184,12 @@ others:
   type: list
   elements: str
   sample: []
+silent:
+  description: Those of RV(others) that accept no connection, because their process or host ended. Empty without check mode.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 restart:
   description: URLs of the routers that must restart to have the engines that were asked for. Only with O(api=restart).
   returned: success
@@ -203,7 +209,7 @@ left:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.router.base import Member, MembersProblem
-from ..module_utils.router.members import ROUTERS, lines, reconcile, shown
+from ..module_utils.router.members import ROUTERS, lines, reconcile, shown, silent
 from ..module_utils.router.same_engine import other_names
 from ..module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..module_utils.tools.text import one_line, visible
@@ -249,8 +255,8 @@ def union(lists):
     return list(dict.fromkeys(member for members in lists for member in members))
 
 
-def result_of(done, wanted, state, urls):
-    """The module's result from the outcomes of all routers, which have these URLs."""
+def result_of(done, wanted, state, urls, check):
+    """The module's result from the outcomes of all routers, which have these URLs; ``check``: whether in check mode."""
     gone = union(outcome.removed for outcome in done)
     stay = other_names(gone, wanted) if state == "present" else []
     before, after, removed = (
@@ -258,13 +264,15 @@ def result_of(done, wanted, state, urls):
         for part in ("before", "after", "removed")
     )
     left = [plain(member) for member in gone if member not in stay]
+    others = [member for member in union(after) if member not in wanted]
     return {
         "changed": any(outcome.added or outcome.removed for outcome in done),
         "before": shown(union(before)),
         "after": shown(union(after)),
         "added": [member.url for member in union(outcome.added for outcome in done)],
         "removed": [member.url for member in union(removed)],
-        "others": [member.url for member in union(after) if member not in wanted],
+        "others": [member.url for member in others],
+        "silent": [member.url for member in silent(others)] if check else [],
         "left": [{"name": member.url, "kind": member.kind, "url": member.url} for member in left],
         "restart": [url for url, outcome in zip(urls, done) if outcome.restart],
         "diff": {"before": "".join(map(lines, before)), "after": "".join(map(lines, after))},
@@ -286,7 +294,7 @@ def main():
         done = [reconcile(router_of(params, place), wanted, check=module.check_mode, **options) for place in places]
     except (MembersProblem, OSError) as error:
         module.fail_json(msg=visible(f"Members of the router: {error}"))
-    module.exit_json(**result_of(done, wanted, params["state"], [place["url"] for place in places]))
+    module.exit_json(**result_of(done, wanted, params["state"], [place["url"] for place in places], module.check_mode))
 
 
 if __name__ == "__main__":

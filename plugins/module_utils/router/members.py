@@ -6,17 +6,20 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, NamedTuple, Sequence
 
 from ..tools.http_client import Target, ask
 from . import away
 from .base import Member, MembersProblem, Router
+from .drain import metrics_of
 from .instances import Instances
 from .listed import Listed
 from .same_engine import other_names
 from .use import unused
 from .workers import Workers
 
+MOST = 64  # members that are asked at once: a router may list anything
 ANSWER = 5.0  # seconds in which an engine that serves answers its health page
 ROUTERS = {"instances": Instances, "workers": Workers, "restart": Listed}
 
@@ -53,6 +56,17 @@ def last_ones(before: Sequence[Member], removed: Sequence[Member]) -> list[str]:
 def answers(member: Member) -> bool:
     """Whether an engine answers. A router lists also those that have died."""
     return ask(Target(member.url), "/health", timeout=ANSWER).status == 200
+
+
+def silent(members: Sequence[Member]) -> list[Member]:
+    """Those that accept no connection, because their process or host ended. One that does not answer in time may go on, and is not among them."""
+    asked = list(members)[:MOST]
+    if not asked:
+        return []
+    with ThreadPoolExecutor(len(asked)) as pool:
+        return [
+            member for member, found in zip(asked, pool.map(lambda each: metrics_of(each.url), asked)) if found is None
+        ]
 
 
 def stranded(stay: Sequence[Member], removed: Sequence[Member]) -> list[str]:

@@ -8,8 +8,16 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.kubernetes.names import is_pod
-from ..lifecycle.before import as_begun, as_listed, as_running, left_out, listed_by
-from ..lifecycle.renamed import as_renamed, renamed
+from ..lifecycle.recorded import (
+    as_begun,
+    as_listed,
+    as_renamed,
+    as_running,
+    left_out,
+    listed_by,
+    renamed,
+    without_silent,
+)
 from ..lifecycle.steps import Plan, differs, leaving_engines, no_steps, pending_of, steps
 from ..plan.agreed import text_of_most
 from ..plan.record import stored_plan
@@ -41,7 +49,9 @@ def decide(plan: Plan, found: Found, allow_pause: bool, early: bool, check: bool
     revisions = [name for here in found.values() if here["outdated"] for name in here["revisions"]]
     recorded = _of_hosts(stored_plan(text))
     before = as_running(as_renamed(recorded, renamed(plan, recorded, found)), plan, pending)
-    old = as_begun(as_listed(before, plan, listed), plan, dict.fromkeys(revisions))
+    silent = {url for here in found.values() for url in (here["routers"] or {}).get("silent", ())}
+    runs = without_silent(as_listed(before, plan, listed), plan, silent)
+    old = as_begun(runs, plan, dict.fromkeys(revisions))
     decided = steps(pending, plan, old, allow_pause, early, True, half, left_out(old, plan, listed), check)
     return Decided({**decided, "notes": [*differ, *decided["notes"]]}, old, text)
 

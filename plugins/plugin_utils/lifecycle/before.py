@@ -6,119 +6,14 @@
 from __future__ import annotations
 
 import typing as t
-from urllib.parse import urlsplit
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
-from ..description.values import natural
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 Pending = t.Mapping[str, t.Mapping[str, t.Any]]
 Key = tuple[str, int]  # kind and number of an instance
 FRONTS = ("frontend", "balancer", "router")  # the first of them that is planned is the clients' entry
-
-
-def listed_by(results: t.Iterable[t.Any]) -> dict[str, list[str]]:
-    """{pool: [url]} of all routers, from results of the module router_members; one that failed or did not run has no list."""
-    found: dict[str, list[str]] = {}
-    for result in results:
-        for kind, urls in ((result or {}).get("before") or {}).items():
-            found.setdefault(kind, []).extend(urls)
-    return found
-
-
-def as_listed(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[str]]) -> Plan:
-    """The deployed plan with the URLs under which routers have its engines, after a run that gave them other ports was killed before it was recorded.
-
-    ``listed``: {pool: [url]} of the routers that answer. A URL that neither plan has belongs to an engine of its pool and host that is listed
-    under none of its own; of several, to the first one by name and port, because they are changed in this order.
-    """
-    engines = (deployed.get("members") or {}).get("engines", ())
-    planned = (plan.get("members") or {}).get("engines", ())
-    known = {engine["url"] for engine in (*engines, *planned)}
-    stray = {
-        kind: sorted({url for url in urls if url not in known and _port(url)}, key=_port)
-        for kind, urls in listed.items()
-    }
-    here = {url for urls in listed.values() for url in urls}
-    own = {
-        name: {engine["url"] for engine in (*engines, *planned) if engine["name"] == name} for name in _names(engines)
-    }
-    deployed_urls = {engine["url"] for engine in engines}
-    found, twice = {}, []
-    # A run that was killed before it was recorded changed these; of other URLs another engine may have been deployed with it.
-    for engine in planned:
-        listed_own = own.get(engine["name"], set()) & here
-        if engine["url"] in listed_own and engine["url"] not in deployed_urls:
-            if listed_own == {engine["url"]}:
-                found[engine["name"]] = engine["url"]
-            else:  # it did not run under the URL that was deployed, which was not taken out
-                twice.append(engine)
-    for engine in sorted(engines, key=lambda engine: natural(engine["name"])):
-        same = [url for url in stray.get(engine["kind"], ()) if _host(url) == _host(engine["url"])]
-        if same and not own[engine["name"]] & here:
-            found[engine["name"]] = same[0]
-            stray[engine["kind"]].remove(same[0])
-    if not found and not twice:
-        return deployed
-    changed = [*({**engine, "url": found.get(engine["name"], engine["url"])} for engine in engines), *twice]
-    return {**deployed, "members": {**deployed["members"], "engines": changed}}
-
-
-def as_begun(deployed: Plan, plan: Plan, revisions: t.Iterable[str]) -> Plan:
-    """The deployed plan with another revision than ``plan`` if engines may have one, since a change was interrupted that the record does not know.
-
-    ``revisions``: those that engines may have, see module_utils/files/journal.py.
-    """
-    others = sorted(set(revisions) - {plan.get("revision")})
-    return {**deployed, "revision": others[0]} if deployed and others else deployed
-
-
-def as_running(deployed: Plan, plan: Plan, pending: Pending) -> Plan:
-    """The deployed plan with the planned services that run and that it lacks, after a run that added them was killed before it was recorded.
-
-    ``pending``: as `steps` asks of each host. They have their planned NPUs, ports and URLs here: nobody noted those with which they run.
-    """
-    known = {service["name"] for service in deployed.get("services", ())}
-    down = {(host, name) for host, found in pending.items() for name in found["down"]}
-    services = [
-        service
-        for service in plan["services"]
-        if service["name"] not in known
-        and service["host"] in pending
-        and (service["host"], service["name"]) not in down
-    ]
-    if not deployed or not services:
-        return deployed
-    members = {"engines": [], **(deployed.get("members") or {})}
-    engines = [each for each in (plan.get("members") or {}).get("engines", ()) if each["name"] in _names(services)]
-    members = {**members, "engines": [*members["engines"], *engines]} if engines else deployed.get("members")
-    return {**deployed, "services": [*deployed["services"], *services], "members": members}
-
-
-def left_out(deployed: Plan, plan: Plan, listed: t.Mapping[str, t.Collection[str]]) -> set[str]:
-    """Names of deployed engines that the routers have under none of their URLs; none if no router answers. ``deployed``: the result of `as_listed`."""
-    here = {url for urls in listed.values() for url in urls}
-    engines = (deployed.get("members") or {}).get("engines", ())
-    planned = (plan.get("members") or {}).get("engines", ())
-    found = {engine["name"] for engine in (*engines, *planned) if engine["url"] in here}
-    return _names(engines) - found if here else set()
-
-
-def _names(engines: t.Iterable[t.Mapping[str, t.Any]]) -> set[str]:
-    return {engine["name"] for engine in engines}
-
-
-def _host(url: str) -> str:
-    return url.rpartition(":")[0]
-
-
-def _port(url: str) -> int:
-    """0 without one: what a router lists may be any text."""
-    try:
-        return urlsplit(url).port or 0
-    except ValueError:
-        return 0
 
 
 def instances_of(services: t.Iterable[Service]) -> dict[Key, set[str]]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from itertools import chain
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.values import natural
@@ -15,6 +16,7 @@ from .before import Key, engines_as_deployed, entry_urls
 from .change import Change, routers_of
 
 Step = dict[str, t.Any]
+Engine = t.Mapping[str, t.Any]
 
 
 def why_not(change: Change, key: Key, every: t.Collection[Key], serving: t.Collection[Key]) -> str:
@@ -86,26 +88,30 @@ def engine_steps(change: Change, due: t.Mapping[Key, set[str]]) -> list[Step]:
     engines = change.plan["members"]["engines"] if rows else []
     # The routers have an engine with the URL as deployed until its step, and those that leave or move until the end.
     changing = {name for names in rows for name in names}
-    before = {engine["name"]: engine for engine in engines_as_deployed(changing, change.deployed)}
-    listed = {engine["name"]: before.get(engine["name"], engine) for engine in engines}
+    before = engines_as_deployed(changing, change.deployed)
+    listed = {engine["name"]: _named(engine["name"], before) or [engine] for engine in engines}
     ending = engines_as_deployed(change.elsewhere, change.deployed)
     found = []
     for names in rows:
         own = [engine for engine in engines if engine["name"] in names]
-        others = [engine for engine in (*listed.values(), *ending) if engine["name"] not in names]
+        others = [engine for engine in (*chain(*listed.values()), *ending) if engine["name"] not in names]
         found.append(
             {
                 "services": sorted(names),
                 "hosts": sorted({change.hosts[name] for name in names}),
                 "engines": own,
-                "leaving": [listed[engine["name"]] for engine in own],
+                "leaving": [each for engine in own for each in listed[engine["name"]]],
                 "upstream": [engine["url"] for engine in others if engine["kind"] == "prefill"],
                 "downstream": [engine["url"] for engine in others if engine["kind"] == "decode"],
                 "routers": [],
             }
         )
-        listed.update({engine["name"]: engine for engine in own})
+        listed.update({engine["name"]: [engine] for engine in own})
     return found
+
+
+def _named(name: str, engines: t.Iterable[Engine]) -> list[Engine]:
+    return [engine for engine in engines if engine["name"] == name]
 
 
 def _rows(change: Change, due: t.Mapping[Key, set[str]]) -> list[set[str]]:

@@ -77,7 +77,14 @@ def steps(
         _while_serving(result, change, rest)
     elif _other_exchange(change):
         stops.stop_all(result, _ends(change, rest), change)
+    stops.vacate(result, _peers(change) - set(result["held"]), change)
     return result
+
+
+def _peers(change: Change) -> set[str]:
+    """Names of processes that run as planned, of instances of which others start anew: they would look for those that are gone."""
+    due = change.outdated | change.down
+    return {name for names in change.instances.values() if names & change.outdated for name in names - due}
 
 
 def no_steps() -> Result:

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import unquote
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.router import members as reconciled
 from ansible_collections.ascend.inference.plugins.module_utils.router import same_engine, use
 from ansible_collections.ascend.inference.plugins.module_utils.router.base import Member, MembersProblem, address_of
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import spellings, usual
@@ -182,6 +183,17 @@ def test_what_a_router_lists_changes_no_terminal(members, router):
     assert "http://x\\x1b[2J\\nprefill http://y" in done["removed"] and router.workers == {P1: "prefill", D1: "decode"}
     assert not {"\x1b", "\n"} & set("".join([*done["removed"], *(item["url"] for item in done["left"])]))
     assert "\x1b" not in json.dumps(done, ensure_ascii=False) and done["diff"]["before"].count("\n") == 3
+
+
+@pytest.mark.parametrize("api", ["workers", "instances"])
+def test_check_mode_says_which_others_accept_no_connection(members, monkeypatch, api):
+    """So that a change counts none as serving whose host it does not ask. One that hangs may go on."""
+    asked = {D1: None, D2: "requests that are not known (timeout at /metrics)"}
+    monkeypatch.setattr(reconciled, "metrics_of", lambda url: asked[url])
+    members(api, SECOND)
+    found = members(api, ONE_EACH[:1], check=True)
+    assert (sorted(found["others"]), found["silent"]) == ([D1, D2], [D1])
+    assert members(api, ONE_EACH[:1])["silent"] == []
 
 
 @pytest.mark.parametrize("api", ["workers", "instances"])

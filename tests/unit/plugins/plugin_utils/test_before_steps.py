@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before import (
-    as_begun,
-    as_listed,
-    as_running,
     by_host,
     elsewhere,
     engines_as_deployed,
     instances_of,
     known_to_run,
-    left_out,
     leftovers,
-    listed_by,
     moved_entry,
     old_instances,
     orphaned,
     taken_from,
     torn,
     whole,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.recorded import (
+    as_begun,
+    as_listed,
+    as_running,
+    left_out,
+    listed_by,
 )
 
 

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before import as_listed, left_out, listed_by
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import ALONE, MOVED, OTHER, REASSIGNED
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import change, planned_steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.recorded import as_listed, left_out, listed_by
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import leaving_engines, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_diff import plan_diff
@@ -427,7 +427,9 @@ def test_what_a_router_lists_is_no_engine_of_another_host_or_pool_and_may_be_any
     first = urls(old, "prefill-0")[0].rpartition(":")[0]
     assert as_listed(old, new, listing(also=[("decode", f"{first}:1")])) == old
     assert as_listed(old, new, {}) == old and as_listed({}, new, {"decode": ["http://x:1"]}) == {}
-    assert as_listed(old, new, listing(*old["members"]["engines"], also=[("prefill", f"{first}:1")])) == old
+    seen = as_listed(old, new, listing(*old["members"]["engines"], also=[("prefill", f"{first}:1")]))
+    assert urls(seen, "prefill-0") == [*urls(old, "prefill-0"), f"{first}:1"], "which of them answers is not known"
+    assert {**seen, "members": old["members"]} == old
 
 
 def store(masters, deployed=None, instances=2, **ha):

@@ -10,7 +10,7 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.deploy import decide
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.renamed import as_renamed, renamed
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.recorded import as_renamed, renamed
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.decided import observed
 
