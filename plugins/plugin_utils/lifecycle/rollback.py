@@ -15,6 +15,7 @@ from .destinations import foreign
 from .halves import NEW, OLD, answering, cost_of_rounds, half_obstacles, rounds, runs_as
 from .pauses import HALVED
 from .planned_steps import NO_KEYS, keys_of
+from .recorded import renamed
 from .steps import serves
 from .upgrade import (
     INTERRUPTED,
@@ -51,6 +52,10 @@ UNKNOWN_RUN = (
     "Whether the verified plan can return without a pause is not known: {why}. A rollback would stop every service, and clients get errors until the "
     "models are loaded. Nothing was changed, and whatever serves goes on. Fix: {fix}. Or, when a pause is acceptable, run rollback again with "
     "-e inference_allow_pause=true."
+)
+RENAMED = (
+    "{names} (same address), and the verified plan has the former name, under which no host could be reached. Nothing was changed. Fix: give these hosts "
+    "their former names in the inventory for the rollback, or run site, which restarts nothing for a name and verifies what it deploys."
 )
 GO_ON = "run the interrupted playbook again with its settings, which goes on from there; rollback then needs no pause where the hardware allows it"
 RECORD = "run site with the settings of what runs, which records its plan again, then rollback"
@@ -92,7 +97,7 @@ def refusals(
         )
     else:
         plan = next(iter(plans.values()))
-        found += _differing(plan, previous, plans)
+        found += _differing(plan, previous, plans, renamed(todays, plan, {}) if todays else {})
         found += foreign(plan, own, todays or {}) if own is not None else []
     return found
 
@@ -241,8 +246,11 @@ def _by_halves(
     return ([], planned) if planned else ([UNKNOWN_HALF], [])
 
 
-def _differing(plan: Plan, asked: t.Iterable[str], having: t.Container[str]) -> list[str]:
+def _differing(plan: Plan, asked: t.Iterable[str], having: t.Container[str], names: t.Mapping[str, str]) -> list[str]:
+    """``names``: {name in the plan: name in the inventory} of hosts with another name."""
     hosts = sorted(host["name"] for host in plan.get("hosts", ()))
+    if any(host in names for host in hosts):
+        return [RENAMED.format(names=", ".join(f"{old} is called {new} now" for old, new in names.items()))]
     lacking = [host for host in hosts if host not in having]
     more = [host for host in sorted(asked) if host not in hosts and host in having]
     found = []

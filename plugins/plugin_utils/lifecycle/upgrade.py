@@ -14,6 +14,7 @@ from ..plan.service import other_user
 from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
 from .pauses import OTHER
 from .planned_steps import NO_KEYS, Keys, change, keys_of
+from .recorded import as_renamed, renamed
 from .steps import ENTRIES
 
 Plan = t.Mapping[str, t.Any]
@@ -37,6 +38,10 @@ BALANCER_DOWN = (
     "with inference_services: [{names}], or see its log; then run upgrade again."
 )
 EMPTIED = "{name} restarts at once: engines mount their memory again by themselves; what the store has is lost, and prompts are computed again."
+RENAMED = (
+    "{names} (same address), and the plan to go back to has the former name, under which no host could be reached. Nothing was changed. Fix: run site "
+    "with the settings that are deployed, which restarts nothing for a name, and records and verifies it; then run upgrade."
+)
 OTHER_VERSION = "another version of this collection wrote the plan that runs"
 INTERRUPTED = "a change was interrupted, so engines may run that cannot exchange KV cache"
 
@@ -52,7 +57,11 @@ def refusals(deployed: t.Mapping[str, Plan], plan: Plan, cann_installed: bool) -
         return unreadable
     found = []
     previous = _common(deployed)
-    if previous is None or not _same_place(plan, previous):
+    names = renamed(plan, previous, {}) if previous else {}
+    if names and _same_place(plan, as_renamed(previous, names)):
+        listed = ", ".join(f"{old} is called {new} now" for old, new in names.items())
+        found.append(RENAMED.format(names=listed))
+    elif previous is None or not _same_place(plan, previous):
         found.append(_nothing_to_go_back_to(plan, deployed))
     elif cann_installed:
         found += _shared_cann(plan, previous)

@@ -10,6 +10,7 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.deploy import decide
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import rollback, upgrade
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.recorded import as_renamed, renamed
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.decided import observed
@@ -93,3 +94,19 @@ def decided(new, old):
     return json.dumps(
         {key: steps[key] for key in ("vacate", "orphaned", "roll", "notes", "deregistered")}, default=sorted
     )
+
+
+def test_an_upgrade_and_a_rollback_name_the_machine_and_what_leads_on():
+    """Nobody could go back to a plan with the former name: it is in no inventory."""
+    old = plan()
+    new = called_a1(old)
+    (text,) = upgrade.refusals({host["name"]: old for host in new["hosts"]}, new, cann_installed=False)
+    assert text.startswith("d1 is called a1 now") and "run site" in text
+    assert upgrade.refusals({host["name"]: new for host in new["hosts"]}, new, cann_installed=False) == []
+    previous = {host["name"]: old for host in new["hosts"]}
+    (text,) = rollback.refusals(previous, old["directory"], None, new)
+    assert text.startswith("d1 is called a1 now") and "former names" in text
+    (text, _more) = rollback.refusals(previous, old["directory"], None, {})
+    assert text.startswith("d1: part of the verified plan"), "the inventory cannot be planned"
+    (text,) = rollback.refusals({**previous, "a1": {}}, old["directory"], None, plan(("p1", "p2", "d2")))
+    assert text.startswith("d1: part of the verified plan"), "it is no host any more"
