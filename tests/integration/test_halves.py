@@ -85,6 +85,26 @@ def test_another_kv_cache_without_a_lost_request(service):
 
 
 @pytest.mark.long
+def test_another_key_without_a_lost_request(service):
+    """Each half has routers that send the key of its engines. The secrets are long: a short one would be masked in other words, too."""
+    former, key = "former-secret-4711", "another-secret-0815"
+    service.variables["inference_secrets"] = {"api_key": former}
+    service.deploy(2, 2)
+    secrets = sorted(service.root.glob("deployments/inference/**/secrets.sh"))
+    assert len(secrets) == 6, "of four engines and two routers"
+    begin = service.starts()
+    with load.Load(URL, "tiny", clients=2) as requests:
+        output = service.play("upgrade", **OLD, inference_secrets={"api_key": key})
+    assert "Mode blue_green: no pause." in output, output[-3000:]
+    changed = service.starts()
+    assert [name for name in begin if changed[name] == begin[name]] == ["balancer"]
+    whole(service, new=False)
+    assert sorted(service.root.glob("deployments/inference/**/secrets.sh")) == secrets
+    assert not any(former in path.read_text() for path in secrets)
+    assert nothing_lost(requests)["answered"] > 50
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("faults", "why"),
     [

@@ -17,13 +17,15 @@ from .player import observation
 def comparisons(
     plans: t.Mapping[str, t.Any], host: str, settings: t.Mapping[str, t.Any], user: str, secrets: t.Mapping[str, t.Any]
 ) -> dict[str, Question]:
-    """What runs, compared with each of the plans. Nothing is taken for running that does not answer, so a failure ends the change.
+    """What runs, compared with each of the plans; with secrets only for the new one, because the former ones are known to nobody.
+
+    Nothing is taken for running that does not answer, so a failure ends the change.
 
     ``plans``: {old, new: a plan, or the host's part of it}; ``settings``: those of the runtime that come from variables of the role; ``user``: of
     the services, where a plan names none; ``secrets``: {name: value}.
     """
 
-    def options(plan: t.Mapping[str, t.Any]) -> Record:
+    def options(plan: t.Mapping[str, t.Any], key: str) -> Record:
         services = on_host(plan, host)
         return {
             "state": "present",
@@ -31,15 +33,15 @@ def comparisons(
             "runtime": plan["runtime"],
             "settings": {**plan["runtime_settings"], **settings, "user": plan.get("user") or user},
             "services": service_states(plan, services),
-            "secrets": secret_digests(plan, services, secrets),
+            "secrets": secret_digests(plan, services, secrets) if key == "new" else {},
         }
 
     found = {}
     for key, plan in plans.items():
         try:
-            asked = options(plan)
+            asked = options(plan, key)
         except (AttributeError, KeyError, TypeError):  # of a record that somebody changed: none prevents a rollback
-            asked = options(plans["new"])
+            asked = options(plans["new"], key)
         found[key] = Question("service_state", asked, needed=True)
     return found
 

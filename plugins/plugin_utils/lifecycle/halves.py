@@ -57,7 +57,8 @@ def halves(plan: Plan) -> dict[str, list[str]]:
 def half_obstacles(plan: Plan, running: Plan, rekeyed: t.Collection[str] = ()) -> list[str]:
     """Why ``running`` cannot become ``plan`` blue/green; empty if it can. Both are whole plans.
 
-    ``rekeyed``: names of services that run with other secrets than planned: a client would need the keys of both halves.
+    ``rekeyed``: names of services that run with other secrets than planned. Where routers send the engines' key, each half has one key; where clients
+    do, they would need those of both halves.
     """
     if not running.get("services"):
         return ["no plan is deployed"]
@@ -79,8 +80,9 @@ def half_obstacles(plan: Plan, running: Plan, rekeyed: t.Collection[str] = ()) -
     ]
     if single:
         found.append(f"{', '.join(single)}: there is one of it, and its settings change")
-    if any(names[name]["kind"] in (*ENGINE_KINDS, "router") for name in rekeyed if name in names):
-        found.append(KEYS)
+    engines = any(names[name]["kind"] in (*ENGINE_KINDS, "router") for name in rekeyed if name in names)
+    if engines and not all(each["secret_env"] for each in plan["services"] if each["kind"] == "router"):
+        found.append(f"{KEYS}, and clients send this key, so that they would need that of each half")
     if (plan.get("model") or {}).get("name") != (running.get("model") or {}).get("name"):
         found.append("clients ask for the model by another name before the change than after it")
     return found
@@ -165,13 +167,16 @@ def seen(found: t.Mapping[str, Found]) -> dict[str, t.Any] | None:
 def runs_as(old: t.Mapping[str, Found], new: t.Mapping[str, Found], plan: Plan) -> dict[str, str]:
     """{half: the revision that all of its services run with, empty if they differ or one does not run}.
 
-    ``old``, ``new``: {host: {down: [service], outdated: [service]}}, as each host compares what runs with either plan.
+    ``old``, ``new``: {host: {down: [service], outdated: [service]}}, as each host compares what runs with either plan. Only the keys of the new one are
+    known, so a half may run as both plans say if these differ in nothing else: while others have other keys, it has changed.
     """
     found = {}
+    changing = any(pending.get("rekeyed") for pending in new.values())
+    order = ((NEW, new), (OLD, old)) if changing else ((OLD, old), (NEW, new))
     for half, names in halves(plan).items():
         fits = [
             revision
-            for revision, pending in ((OLD, old), (NEW, new))
+            for revision, pending in order
             if not set(names) & {name for host in pending.values() for name in (*host["down"], *host["outdated"])}
         ]
         found[half] = fits[0] if fits else ""

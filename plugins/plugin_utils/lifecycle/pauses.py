@@ -160,6 +160,8 @@ def _state(change: Change) -> str:
 def _otherwise(reason: str, change: Change) -> str:
     """What else than a pause helps against a reason, as the end of a sentence."""
     plan, deployed = change.plan, change.deployed
-    if reason == OTHER and plan.get("balancer") and deployed.get("plan_version") == plan["plan_version"]:
+    sent = [each["secret_env"] for each in plan["services"] if each["kind"] == "router"]
+    apart = reason == OTHER or (reason.startswith(KEYS) and all(sent))  # each half has one key
+    if apart and plan.get("balancer") and deployed.get("plan_version") == plan["plan_version"]:
         return ", or run upgrade, which changes blue/green without one where two instances of each pool allow it"
     return ", or add an instance first" if reason == ALONE else ""

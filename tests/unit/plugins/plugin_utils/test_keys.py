@@ -146,14 +146,64 @@ def hostvars(new, old, found, phase="verified"):
     return {"n1": {"locked": locked, "previous": old, "runs": runs}}
 
 
+def rotating(old, new, rekeyed, keyed=(), asked=""):
+    """The mode of an upgrade; what runs has the former settings, whichever keys: nobody knows the former ones."""
+    found = hostvars(new, old, told(old, rekeyed, keyed))
+    found["n1"]["runs"]["old"] = told(old)
+    return upgrade_mode(found, new, asked)
+
+
+def reader(name):
+    return name.startswith(("decode", "prefill", "router"))
+
+
+@pytest.mark.parametrize("more", [{}, {"inference_args": {"max-num-seqs": 8}}])
 @pytest.mark.parametrize(
-    ("asked", "mode", "why"),
-    [("", "recreate", ""), ("rolling", "", KEYS), ("blue_green", "", KEYS), ("recreate", "recreate", "")],
+    ("asked", "mode"), [("", "blue_green"), ("rolling", ""), ("blue_green", "blue_green"), ("recreate", "recreate")]
 )
-def test_an_upgrade_to_other_keys_is_none_without_a_pause(asked, mode, why):
-    old, new = plan(**BALANCED), plan(**BALANCED, inference_args={"max-num-seqs": 8})
-    result = upgrade_mode(hostvars(new, old, told(old, rekeyed=ENGINES)), new, asked)
-    assert result["mode"] == mode and (why in result["refusals"][0] if why else KEYS in result["text"])
+def test_an_upgrade_changes_keys_half_by_half(asked, mode, more):
+    """Each half has routers of its own, which send the key that its engines have."""
+    old, new = plan(**BALANCED), plan(**BALANCED, **more)
+    rekeyed = [service["name"] for service in old["services"] if reader(service["name"])]
+    result = rotating(old, new, rekeyed, asked=asked)
+    assert result["mode"] == mode and (mode or KEYS in result["refusals"][0])
+    assert [found["half"] for found in result["rounds"]] == (["first", "second"] if mode == "blue_green" else [])
+
+
+def test_keys_that_were_changed_in_one_half_are_changed_in_the_other():
+    """The run was killed, or failed, after requests were moved to the first half."""
+    old = plan(**BALANCED)
+    halves = rotating(old, old, [each["name"] for each in old["services"] if reader(each["name"])])["rounds"]
+    first, second = (found["services"] for found in halves)
+    found = hostvars(old, old, told(old, second, first))
+    found["n1"]["runs"].update(old=told(old))
+    found["n1"]["runs"]["servers"]["router"] = {"state": "drain", "weight": 0}
+    (left,) = upgrade_mode(found, old, "")["rounds"]
+    assert (left["half"], left["services"], left["last"]) == ("second", second, True)
+    found["n1"]["runs"]["servers"] = {
+        "router": {"state": "ready", "weight": 100},
+        "router-1": {"state": "drain", "weight": 0},
+    }
+    assert [each["half"] for each in upgrade_mode(found, old, "")["rounds"]] == ["first", "second"], "not yet proven"
+
+
+def test_keys_that_clients_send_do_not_change_half_by_half():
+    """They would need both. This router passes on what they send."""
+    passing = copy.deepcopy(plan(**BALANCED))
+    for service in passing["services"]:
+        if service["kind"] == "router":
+            service["secret_env"] = {}
+    assert "clients send this key" in rotating(passing, passing, ENGINES, asked="blue_green")["refusals"][0]
+    assert rotating(passing, passing, ENGINES)["mode"] == "recreate"
+
+
+def test_a_refused_change_of_keys_names_what_changes_them_without_a_pause():
+    balanced, single = plan(**BALANCED), plan()
+    (text,) = change(balanced, balanced, rekeyed=ENGINES)["refusals"]
+    assert "or run upgrade, which changes blue/green" in text
+    assert not any("run upgrade" in text for text in change(single, single, rekeyed=ENGINES)["refusals"])
+    lines = plan_diff_filter(balanced, balanced, [told(balanced, rekeyed=ENGINES), {}])
+    assert lines[-1].startswith("The playbook upgrade would choose mode blue_green: no pause.")
 
 
 @pytest.mark.parametrize("keyed", [[], ["decode-1"]])

@@ -25,6 +25,16 @@ def test_what_runs_is_compared_with_both_plans():
     assert digests["old"] != digests["new"]
 
 
+def test_the_former_keys_are_known_to_nobody():
+    """What runs as the former plan says, runs with whichever keys; else no half would, while they change."""
+    keyed = {
+        **PLANS[0],
+        "services": [{**each, "secret_env": {"VLLM_API_KEY": "api_key"}} for each in PLANS[0]["services"]],
+    }
+    found = comparisons({"old": keyed, "new": keyed}, HOST, {}, "ascend", {"api_key": "k"})
+    assert found["old"].arguments["secrets"] == {} and len(set(found["new"].arguments["secrets"].values())) == 1
+
+
 def test_the_user_of_a_plan_counts():
     found = comparisons({"old": {**PLANS[0], "user": "root"}}, HOST, {}, "ascend", {})
     assert found["old"].arguments["settings"]["user"] == "root"
