@@ -82,7 +82,8 @@ CAUSES = (
     ),
     Cause(
         "LOG-STREAMS",
-        r"\bACLgraph sizes capture fail\b|\binsufficient available streams to capture\b|\bAlloc sq cq fail\b|"
+        r"\bACLgraph sizes capture fail\b|\binsufficient available streams to capture\b|\bAlloc sq cq fail\b|CaptureBegin\(.{0,80}\b20700[58]\b"
+        r"|\b(?:New|Create) capture stream failed\b|"
         + "|".join(
             (
                 runtime("207008|203900", r"driver error:no stream resource|Stream resources are insufficient\."),
@@ -236,13 +237,22 @@ CAUSES = (
         "Give the service's user the group of /dev/davinci*, and compare the devices of inference_container with ls /dev/davinci*.",
     ),
     Cause(
+        "LOG-HCCL-BUFFER",
+        r"\bHCCL_BUFFSIZE\w* is too (?:SMALL|small)\b|\bhccl buffer is too small\b",
+        "HCCL's buffer is too small for what the ranks exchange about experts",
+        "It grows with the tokens of a batch, the hidden size and the number of experts; the line says how many MB are needed.",
+        "Set HCCL_BUFFSIZE in inference_env to at least the number that the line says, or reduce max-num-seqs and max-num-batched-tokens.",
+        CAUSE,
+    ),
+    Cause(
         "LOG-OPERATOR",
-        r"\bCannot find bin of op \w+|\bdo tiling failed\b|\bTiling [Ff]ailed\b|\bFailed to compile Op\b"
+        r"\bCannot find bin of op \w+|\bdo tiling failed\b|\bTiling [Ff]ailed\b|\bFailed to compile Op\b|\bCompile operator failed\b"
+        r"|\bnot in lib\w+\.so, or lib\w+\.so ?not ?found\b|\b\w+Operation setup failed!"
         r"|\bOptype \[?\S+\]? of Ops kernel \[?\S+\]? is unsupported\b"
         r"|\bNo supported Ops kernel and engine are found for\b"
         r"|"
         + "|".join(
-            (runtime("161001|161002|561002|561003|561103"), cann("E20001|E40021|E69999|EZ1001|EZ3002|EZ3003"), hccl(5))
+            (runtime("161001|161002|561003|561103"), cann("E20001|E40021|E69999|EZ1001|EZ3002|EZ3003"), hccl(5))
         ),
         "an operator is missing or does not accept its types or shapes",
         "CANN's operators of another version or another chip are installed, or this model, quantization or parallel size needs shapes that the "
@@ -253,7 +263,7 @@ CAUSES = (
     ),
     Cause(
         "LOG-GRAPH-CAPTURE",
-        runtime("107024|107025|107027|107033|507903")
+        runtime("107024|107025|107027|107030|107033|507903")
         + r"|\bis in the capture state and the current operation cannot be performed\b"
         r"|\bdesyncs the cross-DP HCCL collectives\b|" + cann("EE1016|EE1009"),
         "a graph could not be captured or replayed",

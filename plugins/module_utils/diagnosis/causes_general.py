@@ -17,7 +17,7 @@ CAUSES = (
     ),
     Cause(
         "LOG-MODULE",
-        r"(?:ModuleNotFoundError: No module named|ImportError: cannot import name)",
+        r"(?:ModuleNotFoundError: No module named|ImportError: cannot import name)|\bmodule 'vllm(?:_ascend)?' has no attribute '\w+'",
         "a Python module is missing or has another version",
         "The environment is incomplete, or a program of one release runs with packages of another one.",
         "Run site to repair the environment; remove own versions from the inventory.",
@@ -48,7 +48,8 @@ CAUSES = (
     ),
     Cause(
         "LOG-OPERATOR-CALL",
-        r"\bcall aclnn\w+ failed\b|\bAicore kernel execute failed\b|\bAicpu kernel execute failed\b|\bMemory async copy failed\b"
+        runtime("561002")
+        + r"|\bcall aclnn\w+ failed\b|\bAicore kernel execute failed\b|\bAicpu kernel execute failed\b|\bMemory async copy failed\b"
         r"|\bThe error from device\((?:chipId:\d+, dieId:\d+|\d+)\)",
         "an operator failed on the NPU",
         "The line names the operator or the device; the lines beside it and CANN's plog say why.",

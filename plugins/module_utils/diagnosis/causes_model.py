@@ -78,6 +78,13 @@ CAUSES = (
         "Change tensor_parallel_size of the pools.",
     ),
     Cause(
+        "LOG-PIPELINE",
+        r"'PPMissingLayer' object has no attribute\b|\bPipeline parallelism is not supported for this model\b",
+        "this release cannot divide the layers of this model among stages",
+        "Each class of models supports pipeline parallelism, or does not.",
+        "Set pipeline_parallel_size to 1 and a larger tensor_parallel_size, or use a release that supports it.",
+    ),
+    Cause(
         "LOG-SIZES-DIFFER",
         r"config has a conflicting (?:tensor|data) parallel size",
         "the connector's configuration has other parallel sizes than the engine",

@@ -16,7 +16,7 @@ _ERRORS = ("ERROR", "CRITICAL", "FATAL")
 _WRAPPERS = re.compile(WRAPPERS)
 # An exception in the line after a traceback, a code of CANN, and words of programs that print no level.
 _SAYS = re.compile(
-    r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Refused)\b(?::| *$)|(?<![\w.-])E[A-Z0-9]\d{4}[:\[(]|\[Error\]: |^panic: |\bFATAL\b"
+    r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Refused)\b(?::| *$)|(?<![\w.-])E[A-Z0-9]\d{4}[:\[()]|\[Error\]: |^panic: |\bFATAL\b"
     r"|\bpanicked at\b"
     r"|\berror: |\bRuntimeError: "
 )
@@ -56,14 +56,22 @@ def _error_of(message):
     if message.level not in (*_ERRORS, ""):
         return None
     texts = [text for dummy, text in message.lines if text.strip() and not _WRAPPERS.search(text)]
-    saying = [text for text in texts if _SAYS.search(text)]
+    saying = [number for number, text in enumerate(texts) if _SAYS.search(text)]
     if saying:
         # The first exception of a chain is the cause of the others; a line of a traceback that quotes code has blanks before it.
-        return message, saying[0]
+        return message, _with_assertion(texts, saying[0])
     first = message.lines[0][1]
     if message.level and first.strip() and not _WRAPPERS.search(first) and not first.startswith((" ", "Traceback")):
         return message, first
     return None
+
+
+def _with_assertion(texts, number):
+    """The line of an exception; with the condition that its traceback quotes if it has no words of its own."""
+    if texts[number].strip().rstrip(":") != "AssertionError":
+        return texts[number]
+    quoted = [text.strip() for text in texts[:number] if text.startswith(" ") and text.strip().startswith("assert ")]
+    return "AssertionError: " + quoted[-1] if quoted else texts[number]
 
 
 def _advice(life, message):

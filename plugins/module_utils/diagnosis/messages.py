@@ -24,6 +24,8 @@ _PROCESS = re.compile(
     r"(?:\((?P<name>[A-Za-z]\w{0,60}(?: (?:TP|DP|PP|EP|rank=)\d{1,5})?) pid=(?P<pid>\d{1,9})(?:, ip=[^)\s]{1,60})?\)\s?)+"
 )
 _RANK = re.compile(r"\[rank(?P<rank>\d{1,5})\]:?[ ]?")
+# What PyTorch writes while a bar of progress is drawn stands behind it, in its line.
+_BEHIND_BAR = re.compile(r"(?=\[rank\d{1,5}\]:\[[IWEF]\d{3,4} \d\d:)")
 _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL|EVENT|TRACE)"
 _FORMS = tuple(
     re.compile(form)
@@ -126,6 +128,8 @@ def _head(line):
     """(process, its id, text, match of what is before the text or None)."""
     own = _PROCESS.match(line)
     process, pid, at = (own.group("name"), own.group("pid"), own.end()) if own else ("", "", 0)
+    bar = _BEHIND_BAR.search(line, at)
+    at = bar.end() if bar else at
     rank = _RANK.match(line, at)
     if rank:
         process, at = process or "rank " + rank.group("rank"), rank.end()

@@ -38,7 +38,7 @@ def runtime(codes, sentences=""):
     before = (
         r"(?:\berror code(?: is|:)? ?|\berror no is |\bruntime result ?= ?|\bfailed: ?|\bret(?:urn)?(?:Code)? ?[:=] ?|\bret\["
         r"|\b[Aa][Cc][Ll] ?[Ee]rror ?[:=]? ?"
-        r"|\berror: ?|\berrno[:=]|\brtRet(?:ure)?=)"
+        r"|\berror: ?|\berrno[:=]|\bErrCode=|\brtRet(?:ure)?=)"
     )
     words = (
         rf"|(?:\breason=\[?|\bretCode=0x[0-9a-f]+, ?\[|\bdesc=\[|\[Error\]: ?)(?:{sentences})(?!\w)"

@@ -35,6 +35,12 @@ HEADS = [
     ("E20260608 14:45:44.404292 342420 a.cpp:8] text", "", "ERROR", "a.cpp:8"),
     ("[rank1]:[E528 08:52:46.164295950 a.cpp:8] text", "rank 1", "ERROR", "a.cpp:8"),
     ("[rank1]: text", "rank 1", "", ""),
+    (
+        "Capturing graphs:   0%| | 0/9 [00:00<?, ?it/s][rank1]:[E903 07:21:23.263967696 a.cpp:8] text",
+        "rank 1",
+        "ERROR",
+        "a.cpp:8",
+    ),
     ("[ERROR] HCCL(5017,python):2026-08-04-06:53:21.443.545 [a.cc:6] text", "process 5017", "ERROR", "a.cc:6"),
     ("[ERROR]GE(9,):2026-08-04-06:53:21.443.545[a.cc:6] text", "process 9", "ERROR", "a.cc:6"),
     ("[ERROR] 2026-03-18-10:33:52 (PID:749, Device:6, RankID:-1) text", "process 749", "ERROR", ""),
@@ -167,6 +173,42 @@ def test_an_unknown_failure_has_the_first_error_of_a_worker_and_the_advice_of_ca
     assert (found.id, found.value) == ("LOG-UNKNOWN", "Worker_TP3: NotImplementedError: nobody knows this.")
     assert found.why == "CANN says: The moon is full." and found.fix == "1. Wait for the sun."
     assert ids(lines[8:]) == []
+
+
+def test_a_report_of_cann_is_an_error_also_after_its_title():
+    lines = [
+        "[PID: 9] 2026-09-16-11:00:43.191.752 Some_Error(EZ9008): Nobody knows this.",
+        "        Solution: 1. Wait.",
+    ]
+    (found,) = causes_in(lines, "x")
+    assert (found.id, found.value, found.fix) == ("LOG-UNKNOWN", lines[0], "1. Wait.")
+
+
+@pytest.mark.parametrize(
+    ("lines", "value"),
+    [
+        (
+            ["    assert self.size is not None", "           ^^^^^^", "AssertionError"],
+            "AssertionError: assert self.size is not None",
+        ),
+        (["    assert size, text", "AssertionError: size"], "AssertionError: size"),
+        (["    run()", "AssertionError"], "AssertionError"),
+    ],
+)
+def test_an_assertion_without_words_is_shown_with_its_condition(lines, value):
+    head = "(Worker_TP3 pid=901) ERROR 11-01 10:00:01 [m.py:9] "
+    (found,) = causes_in([head + line for line in ["Traceback (most recent call last):", *lines]], "x")
+    assert found.value == "Worker_TP3: " + value
+
+
+def test_the_size_of_a_buffer_counts_more_than_the_operator_that_asks_for_it():
+    assert ids(
+        [
+            "(EngineCore_DP0 pid=7) RuntimeError: call aclnnMoeDistributeDispatchV3 failed, error code is 561002",
+            "(EngineCore_DP0 pid=7) EZ9999[PID: 7] 2025-12-23-07:36:19.237.396 (EZ9999):  HCCL_BUFFSIZE is too SMALL, HCCL_BUFFSIZE=200MB.",
+            "(EngineCore_DP0 pid=7)        MoeDistributeDispatchV2 do tiling failed, ret is -1.",
+        ]
+    ) == ["LOG-HCCL-BUFFER", "LOG-OPERATOR"]
 
 
 def test_needles_are_in_every_line_that_matches():
