@@ -104,6 +104,11 @@ options:
         description: Timeout in seconds until a running service answers.
         type: int
         default: 1800
+      known_issues:
+        description: Issues that upstream knows of its release and settings, C({number, signs, text}). One whose C(signs) match a cause is said beside it.
+        type: list
+        elements: dict
+        default: []
   own:
     description:
       - The deployment's folder, where the plan of other hosts names this one. Then only services are handled that the plan in this folder has, with
@@ -252,7 +257,7 @@ causes:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.diagnosis.diagnose import LINES, causes_in, explanation
+from ..module_utils.diagnosis.diagnose import LINES, causes_in, explanation, showing
 from ..module_utils.runtime.base import RuntimeNotRunning, RuntimeProblem
 from ..module_utils.runtime.decisions import decide, difference, keyed
 from ..module_utils.runtime.registry import runtime_of
@@ -275,6 +280,7 @@ SERVICE = {
     "log": {"type": "dict", "default": {}},
     "url": {"type": "str", "default": ""},
     "timeout": {"type": "int", "default": 1800},
+    "known_issues": {"type": "list", "elements": "dict", "default": []},
 }
 ARGUMENTS = {
     "state": {"type": "str", "default": "started", "choices": ["present", "started", "restarted", "stopped", "absent"]},
@@ -355,13 +361,14 @@ def waited(runtime, params):
     return {"ready": ready, "failed_services": failed, "logs": shown, "causes": causes}
 
 
-def message(found):
-    """All failures, each with the known causes in its log and the last lines of it."""
+def message(found, issues):
+    """All failures, each with the known causes in its log, known issues of the release, and the last lines. ``issues``: {service: its option}."""
     failed, logs, causes = found["failed_services"], found["logs"], found["causes"]
     texts = []
     for name in sorted(failed):
-        known = [explanation(Finding.from_dict(cause)) for cause in causes[name]]
-        texts.append("\n".join([f"{name} {failed[name]}", *known, logs[name]]))
+        known = [Finding.from_dict(cause) for cause in causes[name]]
+        lines = [*map(explanation, known), *showing(issues.get(name, ()), known)]
+        texts.append("\n".join([f"{name} {failed[name]}", *lines, logs[name]]))
     return "\n\n".join(texts)
 
 
@@ -384,7 +391,8 @@ def main():
     except (RuntimeProblem, OSError) as error:
         module.fail_json(msg=visible("Services under {}: {}".format(params["runtime"], error)), **result)
     if result.get("failed_services"):
-        module.fail_json(msg=visible(message(result)), **result)
+        issues = {service["name"]: service["known_issues"] for service in module.params["services"]}
+        module.fail_json(msg=visible(message(result, issues)), **result)
     module.exit_json(**result)
 
 

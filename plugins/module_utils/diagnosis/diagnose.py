@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Iterable, NamedTuple
+from typing import Iterable, Mapping, NamedTuple
 
 from ..tools.finding import Finding
 from .first_error import ID, first_error
@@ -170,6 +170,19 @@ def cause_of(text: str, level: str = "") -> Cause | None:
         if _compiled(cause.pattern).search(text):
             return cause
     return None
+
+
+def showing(issues: Iterable[Mapping[str, str]], causes: Iterable[Finding]) -> list[str]:
+    """The texts of those issues of a release whose signs are in the id or the line of a cause.
+
+    ``issues``: ``{number, signs, text}``, as the controller's plan names them.
+    """
+    shown = [f"{cause.id} {cause.value}" for cause in causes]
+    return [
+        f"It looks like a {issue['text']}"
+        for issue in issues
+        if issue["signs"] and any(re.search(issue["signs"], text) for text in shown)
+    ]
 
 
 def explanation(found: Finding) -> str:

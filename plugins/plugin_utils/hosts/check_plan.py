@@ -11,6 +11,7 @@ import typing as t
 from ..description.findings import Finding
 from ..description.values import natural
 from ..plan.rules.base import Rule, judge
+from ..releases.known_issues import RULE as KNOWN_ISSUE
 from . import (
     access,
     builds,
@@ -151,6 +152,8 @@ def check_plan(
         )
         for id_ in sorted(set(ignored) - known)
     ]
+    # What upstream knows of this release is read by those who decide whether the hosts are ready.
+    findings += [Finding.from_dict(item) for item in plan.get("findings", ()) if item["id"] == KNOWN_ISSUE]
     findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), natural(finding.path), finding))
     return [finding.as_dict() for finding in findings]
 

@@ -17,11 +17,13 @@ import os
 import typing as t
 
 from ...module_utils.status.plan import status_plan
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding, PlanError
 from ..description.inventory import GROUP, deployment_variables, inventory_of, members, unknown_group
 from ..description.misspelt import misspelt
 from ..description.on_some_hosts import on_some_hosts
 from ..description.written_at import written_at
+from ..releases.known_issues import met
 from .planner import launch_plan, refusal_of
 from .record import record_of
 from .render.balancer import balancer_of
@@ -126,6 +128,9 @@ def _part(plan: Plan, shared: Plan, host: Plan, services: list[t.Any]) -> Plan:
         part["balancer"] = balancer_of(plan, host["name"])
     if virtual_address_of(plan, host["name"]):
         part["virtual_address"] = virtual_address_of(plan, host["name"])
+    issues = [issue for issue in met(plan) if issue["signs"]]
+    if issues and any(service["kind"] in ENGINE_KINDS for service in services):
+        part["known_issues"] = issues  # what a diagnosis on the host needs
     known = {"verify": plan.get("verify") or {}, "exposure": plan.get("exposure")}
     question = status_plan({**part, **known}, host["name"])
     return {**part, "question": question}
@@ -149,7 +154,7 @@ def hand_over(plan: Plan, folder: str) -> None:
     _write(os.path.join(folder, WHOLE), plan)
     whole = generated(plan)
     for host, part in parts(plan):
-        more = {key: part[key] for key in ("stages", "question")}
+        more = {key: part[key] for key in ("stages", "question", "known_issues") if key in part}
         _write(os.path.join(folder, part_name(host)), {**plan, **more} if whole else part)
 
 

@@ -12,6 +12,23 @@ Source: docs/source/user_guide/release_notes.md of 0.30.0rc2, sections Known Iss
 
 from __future__ import annotations
 
+# Releases whose notes have a section Known Issues, oldest first: the first one after an issue's last release lists it no more.
+NOTES = ("0.18.0", "0.19.1rc1", "0.20.2rc1", "0.21.0rc1", "0.22.1rc1", "0.23.0rc1", "0.23.0", "0.26.0rc1", "0.30.0rc1")
+
+# What a diagnosis says when an issue is met: ids of causes, or words of the log. Issues without them change answers, and end no engine.
+_HANGS = r"\bLOG-(?:KERNEL-TIMEOUT|COLLECTIVE|RANK-STUCK|WORKER-HANGS|WORKER-SILENT|AICPU-KERNEL)\b"
+_MEMORY = r"\bLOG-(?:NPU-MEMORY|HOST-MEMORY|KILLED)\b"
+SIGNS = {
+    "8843": _HANGS + r"|\bLOG-(?:KERNEL-FAULT|OPERATOR|GRAPH-FAILED)\b",
+    "9956": r"\bexceeds varlen segment length\b",
+    "9958": _HANGS,
+    "10962": r"unhashable type: 'list'",
+    "10963": _HANGS,
+    "12345": _MEMORY,
+    "12390": r"\bLOG-(?:KV-WRONG|STORE-GET)\b",
+    "14911": _HANGS + r"|\bLOG-KERNEL-FAULT\b",
+}
+
 _TEST = "Compare answers with those of a colocated pool before you rely on it, or choose another release."
 
 ROWS: tuple[tuple[str, str, str, str, str, str, str, str], ...] = (

@@ -8,7 +8,9 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..engines.registry import engine
+from ..releases.known_issues import met
 from .program_code import code_files
 
 Plan = t.Mapping[str, t.Any]
@@ -27,6 +29,7 @@ STAMPS: dict[str, tuple[str, ...]] = {
 
 def service_states(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
     """Option ``services`` of the module service_state, for some services of the plan."""
+    issues = plan.get("known_issues") or [issue for issue in met(plan) if issue["signs"]]
     return [
         {
             "name": service["name"],
@@ -42,6 +45,7 @@ def service_states(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, 
             "log": service["log"],
             "url": service["health"]["url"] if service["health"] else "",
             "timeout": service["health"]["timeout"] if service["health"] else 0,
+            **({"known_issues": issues} if issues and service["kind"] in ENGINE_KINDS else {}),
         }
         for service in services
     ]

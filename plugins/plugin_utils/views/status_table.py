@@ -9,9 +9,11 @@ import datetime
 import re
 import typing as t
 
+from ...module_utils.diagnosis.diagnose import showing
 from ...module_utils.kubernetes.quantity import quantity
 from ...module_utils.status.routers import out_of_service
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
+from ...module_utils.tools.finding import Finding
 from ...module_utils.tools.how_many import how_many
 from ...module_utils.tools.text import one_line
 from ...module_utils.tools.versions import told
@@ -20,6 +22,7 @@ from ..hosts.connection import OTHER, cause, in_one_line
 from ..hosts.readable import judged
 from ..plan.begun import step_of
 from ..releases.advisories import ADVISORIES, CONDITIONS, Advisory
+from ..releases.known_issues import met
 
 Report = dict[str, t.Any]
 CLUSTER = "cluster"  # stands for a host in the results of a deployment in pods
@@ -27,6 +30,7 @@ ANY = "(not known)"  # stands for the services of a host, where neither the host
 HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
 
 CLUSTER_FACTS = ("kthena_version", "volcano_version", "nodes", "devices_held", "hidden")
+LOG_CAUSE = re.compile(r"\[LOG-[A-Z\d-]+\]")  # of module_utils/status/cause.py
 RESTARTED = re.compile(r"restarted .+ after an unexpected exit")  # of module_utils/status/services.py
 
 
@@ -49,7 +53,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
     drained = {name for service in services for name in out_of_service((service.get("kv") or {}).get("routers", {}))}
     services = [{**service, "drained": True} if service["service"] in drained else service for service in services]
-    services = _blamed(services)
+    services = [_with_issues(service, planned) for service in _blamed(services)]
     findings += _differing(hosts) + _leaders(services) + _addresses(services) + _keys(services)
     services = [
         {key: service[key] for key in service if key != "secrets"} for service in services
@@ -63,7 +67,12 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         "services": services,
         "hosts": hosts,
         "findings": findings,
-        "notices": _running(results) + _unverified(results, hosts) + _unknown_versions(services),
+        "notices": [
+            *_running(results),
+            *_unverified(results, hosts),
+            *_unknown_versions(services),
+            *(f"the inventory's plan has a {issue['text']}" for issue in met(planned or {}, accepted=False)),
+        ],
         "advisories": _advisories(services, results, planned),
     }
 
@@ -98,6 +107,15 @@ def _advisories(
         _advisory(ADVISORIES[number], version, sorted(affected[number, version]))
         for number, version in sorted(affected)
     ]
+
+
+def _with_issues(service: Report, planned: t.Any) -> Report:
+    """The row; what it finds in a log that shows a known issue of the release is followed by this issue."""
+    found = [
+        Finding(service["service"], "", "", "", value=text) for text in service["findings"] if LOG_CAUSE.search(text)
+    ]
+    issues = showing(met(planned or {}), found) if service["kind"] in ENGINE_KINDS and found else []
+    return {**service, "findings": [*service["findings"], *issues]} if issues else service
 
 
 def _unknown_versions(services: t.Sequence[Report]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...description.findings import Finding
-from ...releases.known_issues import ISSUES, URL
+from ...releases.known_issues import ISSUES, RULE
 from .base import Case, Rules
 from .engine_view import EngineView
 from .start_checks import CONFIG
@@ -43,7 +43,7 @@ CONDITIONS: dict[str, t.Callable[[Case, EngineView], bool]] = {
 
 
 @RULES.rule(
-    "KNOWN-ISSUE",
+    RULE,
     "Accept this rule if it does not concern you.",
     "vllm-ascend docs/source/user_guide/release_notes.md, Known Issues",
     "warning",
@@ -60,6 +60,5 @@ def known_issue(case: Case) -> t.Iterator[Finding]:
         for view in case.engine_views:
             model = view.instance.pool.model or case.context.description.model.path
             if issue.concerns(model, view.process.host.hardware) and CONDITIONS[issue.when](case, view):
-                text = f"known issue of {release.name}: {issue.effect} ({URL}{issue.number})"
-                yield Finding.at("inference_release", release.name, text, issue.way_out)
+                yield Finding.at("inference_release", release.name, issue.text(release.name), issue.fix)
                 break

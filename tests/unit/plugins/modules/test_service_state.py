@@ -569,7 +569,7 @@ def test_a_failed_service_is_explained_above_its_log():
     found = service_state.waited(Runtime(), {"services": [service], "restarts": 0, "lines": 3})
     assert found["logs"] == {"decode-0": "INFO\nINFO\nengine core failed"}
     assert [cause["id"] for cause in found["causes"]["decode-0"]] == ["LOG-NPU-MEMORY"]
-    lines = service_state.message(found).splitlines()
+    lines = service_state.message(found, {}).splitlines()
     assert lines[0] == "decode-0 is not running: failed exit code 1"
     assert lines[1].startswith("Likely cause: the device has no memory left") and lines[4].startswith(
         "  Fix: Set quant"
@@ -583,7 +583,7 @@ def test_failures_are_listed_by_name():
         "logs": {"a": "x", "b": "y"},
         "causes": {"a": [], "b": []},
     }
-    assert service_state.message(found) == "a is on\nx\n\nb is off\ny"
+    assert service_state.message(found, {}) == "a is on\nx\n\nb is off\ny"
 
 
 def test_units_of_the_site_that_are_part_of_the_target_stay(host, run_module):
