@@ -95,6 +95,12 @@ services:
   type: list
   elements: str
   sample: [decode-0, decode-0-1]
+stuck:
+  description: All engines of O(engines) that are without progress or fail each request.
+  returned: without O(proves)
+  type: list
+  elements: str
+  sample: [decode-0]
 at:
   description: When it was chosen, in seconds since 1970.
   returned: success
@@ -135,7 +141,13 @@ def chosen(params, check):
     if found.engine and not check:
         note(params["directory"], {"at": now, "engine": found.engine, "services": found.services, "result": "began"})
     findings = [visible(text) for text in found.findings]
-    return {"findings": findings, "engine": found.engine, "services": list(found.services), "at": now}
+    return {
+        "findings": findings,
+        "engine": found.engine,
+        "services": list(found.services),
+        "stuck": list(found.stuck),
+        "at": now,
+    }
 
 
 def services_of(params, engine):

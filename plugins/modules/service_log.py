@@ -40,6 +40,16 @@ options:
     description: With O(marks) only counts of red flags and transfers are returned, for windows with many lines.
     type: bool
     default: false
+  causes:
+    description: Names of services. Only the causes of failures in the logs of those on this host are returned, as texts.
+    type: list
+    elements: str
+    default: []
+  known_issues:
+    description: With O(causes), issues that upstream knows of the release, as of M(ascend.inference.service_state).
+    type: list
+    elements: dict
+    default: []
 seealso:
   - module: ascend.inference.service_verify
 """
@@ -117,6 +127,12 @@ logs:
       type: list
       elements: dict
   sample: {decode-0: {readable: true, problem: "", red_flags: [], expired: [], alarms: [], listening: 0, tail: []}}
+told:
+  description: What the log of each service of O(causes) says of a failure.
+  returned: with O(causes)
+  type: list
+  elements: str
+  sample: ["decode-0: no error is in its log"]
 counts:
   description: >-
     Of each service C(readable), C(problem), C(flags) (lines by the name of a red flag), C(first) (the first of them), C(expired) (number of
@@ -141,6 +157,8 @@ ARGUMENTS = {
     "host": {"type": "str", "required": True},
     "marks": {"type": "dict"},
     "brief": {"type": "bool", "default": False},
+    "causes": {"type": "list", "elements": "str", "default": []},
+    "known_issues": {"type": "list", "elements": "dict", "default": []},
 }
 
 
@@ -163,6 +181,10 @@ def main():
     except PlanError as error:
         module.fail_json(msg=visible(f"The plan's section verify cannot be used: {error}."), problems=error.problems)
     services = logs.services_of(plan, params["host"])
+    if params["causes"]:
+        chosen = [service for service in services if service[0] in params["causes"]]
+        read = logs.read(chosen, {}, plan.release.lines, run)
+        module.exit_json(changed=False, told=[visible(text) for text in logs.told(read, params["known_issues"])])
     if params["marks"] is None:
         module.exit_json(changed=False, marks=logs.mark(services), time=time.time())
     if params["brief"]:

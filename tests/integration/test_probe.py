@@ -98,6 +98,7 @@ def test_a_deployed_probe_is_seen_by_status_and_leaves_with_its_variable(service
     until(lambda found: found["stuck"] == ["decode-1"], 120)
     output = service.play("watchdog", fails=True, inference_pools=service.pools(1, 2))
     assert "decode-1 makes no progress" in output
+    assert "n1 decode-1: no error is in its log" in output
     assert service.starts()["decode-1"] == stopped
     before = service.starts()
     output = service.play("watchdog", inference_pools=service.pools(1, 2), inference_watchdog="restart")

@@ -26,11 +26,12 @@ _SUCCESS = re.compile(
 
 
 class Decision(NamedTuple):
-    """findings: texts. engine: the one that is restarted, "" for none; services: of its whole instance."""
+    """findings: texts. engine: the one that is restarted, "" for none; services: of its whole instance. stuck: all engines of the plan that are."""
 
     findings: list[str]
     engine: str = ""
     services: tuple[str, ...] = ()
+    stuck: tuple[str, ...] = ()
 
 
 def decide(
@@ -56,11 +57,11 @@ def decide(
     known = [name for name in stuck if name in engines]
     findings += [f"{name} is stuck and is in no plan. Fix: run deploy" for name in stuck if name not in engines]
     if not (known and restart):
-        return Decision(findings)
+        return Decision(findings, stuck=tuple(known))
     recent = [action for action in actions if _recent(action.get("at"), now)]
     enough = too_many(recent, known[0], per_hour, now)
     if enough:
-        return Decision([*findings, enough])
+        return Decision([*findings, enough], stuck=tuple(known))
     often = [action.get("engine") for action in recent]
     chosen = min(known, key=lambda name: (often.count(name), name))
     if _alone(chosen, engines):
@@ -68,7 +69,7 @@ def decide(
             f"{chosen} is the only instance of its pool, so no request is answered from now until it is proven. To restart it at another time: "
             "inference_watchdog: report"
         )
-    return Decision(findings, chosen, tuple(engines[chosen]))
+    return Decision(findings, chosen, tuple(engines[chosen]), tuple(known))
 
 
 def too_many(recent: Sequence[Mapping[str, Any]], engine: str, per_hour: int, now: float) -> str:

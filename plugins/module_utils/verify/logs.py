@@ -9,12 +9,13 @@ import contextlib
 import os
 import re
 import time
-from typing import Any, Callable, Iterable, List, Tuple
+from typing import Any, Callable, Iterable, List, Mapping, Tuple
 
 from ..diagnosis import diagnose
 from ..runtime.registry import LOGS
 from ..tools import foreign_file
 from ..tools.client_text import without_clients
+from ..tools.finding import Finding
 from ..tools.text import one_line
 from .plan import Lines, Log, VerifyPlan
 from .red_flags import AVERAGE, COLOUR, TOOK, began_before, flagged, flags_of, stamp_of, transfers_of
@@ -75,6 +76,17 @@ def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run
     except OSError as error:
         return evidence(name, [], [], lines, str(error))
     return evidence(name, whole, window, lines, since=since.get("time"))
+
+
+def told(read: Mapping[str, Mapping[str, Any]], issues: Iterable[Mapping[str, str]]) -> list[str]:
+    """What the logs of services say of a failure: causes and known issues of the release that show themselves, or that there is none."""
+    texts = []
+    for name, found in sorted(read.items()):
+        causes = [Finding.from_dict(cause) for cause in found["causes"]]
+        lines = [*map(diagnose.explanation, causes), *diagnose.showing(issues, causes)]
+        none = "no error is in its log" if found["readable"] else f"its log cannot be read: {found['problem']}"
+        texts += [f"{name}: {line}" for line in lines or [none]]
+    return texts
 
 
 def counts(

@@ -38,3 +38,12 @@ def test_the_probe_s_host_restarts_what_belongs_to_one_engine():
     for name in ("watchdog_of_a_host_that_names_all", "watchdog_that_restarted_enough_elsewhere"):
         text = recorded(f"watch/{name}")
         assert "Release the lock after a failure" in text and RESTART not in text
+
+
+def test_the_cause_is_read_where_the_engine_runs_before_anything_is_done():
+    text = recorded("watch/watchdog_reports")
+    why = "Read in the logs why engines are without progress"
+    hosts = [line.split(":")[0] for line in text.splitlines() if why in line and " ok: " in line]
+    assert len(hosts) == 1 and "Likely cause: a cause" in text and RESTART not in text
+    text = recorded("watch/watchdog_restarts")
+    assert text.index(why) < text.index(LOCK) < text.index(RESTART)  # a log that cannot be read stops nothing

@@ -38,10 +38,14 @@ def test_the_pause_of_a_pool_with_one_instance_is_announced():
 
 
 def test_the_whole_instance_restarts_and_only_if_it_is_wanted():
-    assert decided()[1:] == ("decode-0", ("decode-0", "decode-0-1"))
-    assert decided(restart=False)[1:] == ("", ())
+    assert decided()[1:] == ("decode-0", ("decode-0", "decode-0-1"), ("decode-0",))
+    assert decided(restart=False)[1:] == ("", (), ("decode-0",))
     assert "decode-0 makes no progress" in decided(restart=False).findings
-    assert decided({"stuck": []}) == ([], "", ())
+    assert decided({"stuck": []}) == ([], "", (), ())
+    assert decided({"stuck": ["decode-1", "decode-9", "decode-0"]}).stuck == (
+        "decode-1",
+        "decode-0",
+    )  # those of the plan
 
 
 @pytest.mark.parametrize(
