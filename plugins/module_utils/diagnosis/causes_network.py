@@ -214,6 +214,14 @@ CAUSES = (
         CAUSE,
     ),
     Cause(
+        "LOG-UB-LINKS",
+        r"\b(?:Endpoint config file not found|Failed to parse endpoint config file): ",
+        "the description of an NPU's links is missing or damaged",
+        "On 950 hosts a connector reads ub_endpoint_npu_N.json of each NPU from ascend_local_comm_res_path, /etc/hixlep by default.",
+        "Generate the files on each host (HiXLEP guide of CANN's hixl); for other links set ASCEND_LOCAL_COMM_RES or ASCEND_GLOBAL_RESOURCE_CONFIG "
+        "in inference_env.",
+    ),
+    Cause(
         "LOG-KV-RANGE",
         r"\bFind available port failed\b",
         "Mooncake found no free port for its transfers",

@@ -191,6 +191,15 @@ class HostSettings:
 
 
 @dataclass(frozen=True)
+class RankSettings:
+    """Settings of one data-parallel rank of a pool."""
+
+    env: dict[str, t.Any] = documented(
+        "Environment variables for this rank; they take precedence over those of the pool and of the host.", mapping()
+    )
+
+
+@dataclass(frozen=True)
 class Pool:
     """A pool of engines: number and size of instances, hosts, options."""
 
@@ -229,8 +238,17 @@ class Pool:
     )
     kv: dict[str, t.Any] = documented("Settings merged into the connector's configuration, by connector.", mapping())
     kv_transfer: str = documented("KV transfer of this pool, if it differs from inference_kv_transfer.", "")
+    store_segment_size: str = documented(
+        "Host memory that each rank of the pool contributes to a Mooncake store, if it differs from inference_store.segment_size. 0: none, so the "
+        "pool only uses what the others contribute.",
+        "",
+    )
     hosts: dict[str, HostSettings] = documented(
         "Settings of single hosts of the pool, by inventory name.", factory(dict)
+    )
+    ranks: dict[str, RankSettings] = documented(
+        "Settings of single data-parallel ranks of each instance, by number; needs load_balancing: external.",
+        factory(dict),
     )
     ports: Ports = documented("First ports of the pool's instances.", factory(Ports))
 

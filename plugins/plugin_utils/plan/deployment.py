@@ -87,14 +87,18 @@ class Context:
         return {}
 
     @functools.cached_property
-    def store_ranks(self) -> int:
-        """Number of workers that use the store."""
-        pooling = [
+    def storing(self) -> tuple[Instance, ...]:
+        """The instances that use the store."""
+        return tuple(
             instance
             for instance in self.instances
             if instance.kind != "encode" and "store" in self.transfer_of(instance.pool)
-        ]
-        return sum(item.pool.devices_per_instance for item in pooling)
+        )
+
+    @property
+    def store_ranks(self) -> int:
+        """Number of workers that use the store."""
+        return sum(item.pool.devices_per_instance for item in self.storing)
 
     @property
     def engine(self) -> Engine:

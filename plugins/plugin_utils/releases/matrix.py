@@ -217,6 +217,8 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     ),
     # Workers are bound to CPUs unless it is switched off (additional_config, enable_cpu_binding); on Arm only
     "binds_cpus": (("0.18.0rc1", True),),
+    # Key of a connector's configuration: the folder with the descriptions of the links of a 950's NPUs (vllm_ascend/utils.py at the tags)
+    "ub_endpoints": (("0.23.0", "/etc/hixlep"),),
     # vLLM
     "shutdown_timeout": (("0.18.0rc1", True),),
     # Metrics of vLLM

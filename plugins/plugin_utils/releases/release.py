@@ -59,6 +59,7 @@ class Release:
     dense_dp_breaks: bool = False
     listening_line: str = ""
     binds_cpus: bool = False
+    ub_endpoints: str = ""
     shutdown_timeout: bool = False
     prompt_tokens_by_source: bool = False
     python_range: tuple[str, str] = ("", "")

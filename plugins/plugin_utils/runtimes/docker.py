@@ -51,7 +51,9 @@ class Docker(Runtime):
         more: dict[str, t.Any] = {"pids_limit": context.description.tasks_max}
         if service.devices:
             own_mounts = {mount.split(":")[1] for mount in context.description.container.mounts if ":" in mount}
-            more["mounts_if_present"] = [f"{path}:{path}:ro" for path in SOME_HOSTS if path not in own_mounts]
+            wide = context.hosts[service.host].hardware == "950" and bool(context.release.ub_endpoints)
+            some = (*SOME_HOSTS, *((context.release.ub_endpoints,) if wide else ()))
+            more["mounts_if_present"] = [f"{path}:{path}:ro" for path in some if path not in own_mounts]
             more.update({} if as_root else {"accounts": _accounts(service, own_mounts)})
         box = {**found.container, **more} if found.container else None
         return dataclasses.replace(found, digest_file=mark, env={**own, **found.env}, container=box)

@@ -9,7 +9,7 @@ import json
 import posixpath
 import typing as t
 
-from ...description.variables import HostSettings
+from ...description.variables import HostSettings, RankSettings
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..ports import bound, carries
@@ -43,7 +43,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
     user_env, for_shell = _user_environment(instance, process, context)
     preload = preloads(context, process.host, {**user_env, **for_shell})
     npu, metadata_service = context.engine.npus, metadata_service_of(context, instance)
-    store = metadata_service.engine_file(context, directory, process.host) if metadata_service else None
+    store = metadata_service.engine_file(context, directory, process.host, instance.pool) if metadata_service else None
     model = instance.pool.model or description.model.path
     files = (
         *((store,) if store else ()),
@@ -108,7 +108,8 @@ def _user_environment(
 ) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
     """The user's environment of a process, and separately the variables that extend themselves and need a shell."""
     own = instance.pool.hosts.get(process.host.name, HostSettings())
-    user_env = {**context.description.env, **instance.pool.env, **own.env}
+    rank = instance.pool.ranks.get(str(process.first_rank), RankSettings())
+    user_env = {**context.description.env, **instance.pool.env, **own.env, **rank.env}
     shell = {}
     if context.engine.npus:
         shell = {name: value for name, value in user_env.items() if refers_to_itself(name, value)}

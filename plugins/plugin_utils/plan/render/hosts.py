@@ -84,14 +84,13 @@ def _store_mib(context: Context, services: list[Service]) -> int:
     backend = context.description.store.backend
     if not context.store or backend not in ("mooncake", "memcache"):
         return 0
-    segment = segment_bytes(context) if backend == "mooncake" else size(dram(context)) or 0
-    pools = context.description.pools
-    pooling = [
-        service
-        for service in services
-        if service.kind in ANSWERING_KINDS and "store" in context.transfer_of(getattr(pools, service.kind))
-    ]
-    return sum(max(len(item.devices), 1) for item in pooling) * segment // 2**20
+    pools = {name: pool for name, pool in context.description.pools.present().items() if name in ANSWERING_KINDS}
+    each = {
+        name: segment_bytes(context, pool) if backend == "mooncake" else size(dram(context)) or 0
+        for name, pool in pools.items()
+        if "store" in context.transfer_of(pool)
+    }
+    return sum(max(len(item.devices), 1) * each.get(item.kind, 0) for item in services) // 2**20
 
 
 def _sysctl(ports: list[Port], npu: bool) -> dict[str, str]:

@@ -43,6 +43,8 @@ ALSO = {
     "MooncakeStoreConnector": "store",
 }
 WORDS = {name.lower(): word for name, word in (*ALSO.items(), *((name, word) for word, name in ASCEND_NAMES.items()))}
+UB_KEY = "ascend_local_comm_res_path"
+UB_VARIABLES = ("ASCEND_LOCAL_COMM_RES", "ASCEND_LOCAL_COMM_RES_PATH", "ASCEND_GLOBAL_RESOURCE_CONFIG")
 # Engines of all pools both read and write the shared cache (vllm-ascend ucm_deployment.md)
 BOTH_WAYS = ("ucm",)
 
@@ -137,6 +139,7 @@ def _child(context: Context, instance: Instance, transfer: str, process: Process
             pulls, ready = d2rh_ports(instance, port)
             own = {"d2rh_zmq_port": pulls, "d2rh_scheduler_ready_port": ready}
             config["kv_connector_extra_config"].update(own)
+        config["kv_connector_extra_config"].update(_links_of_a_950(context, instance, process))
     elif transfer == "llmdatadist":
         config.update(kv_buffer_device="npu", kv_parallel_size=1)
     elif transfer == "sfa_remote_d2h":
@@ -144,6 +147,18 @@ def _child(context: Context, instance: Instance, transfer: str, process: Process
             config["kv_port"] = port
         config["kv_connector_extra_config"] = {"transfer_backend": "memfabric"}
     return config
+
+
+def _links_of_a_950(context: Context, instance: Instance, process: Process) -> dict[str, str]:
+    """The folder of the files ub_endpoint_npu_N.json, which transfers between NPUs of 950 hosts need (installation.md, MiniMax-M3.md of 0.30.0rc2).
+
+    The code reads it beside a single connector only. Who sets one of the variables knows another kind of link.
+    """
+    pool, folder = instance.pool, context.release.ub_endpoints
+    layers = (context.description.env, pool.env, *(one.env for one in (*pool.hosts.values(), *pool.ranks.values())))
+    if process.host.hardware != "950" or context.runtime.in_cluster or len(context.transfer_of(pool)) > 1 or not folder:
+        return {}
+    return {} if any(name in layer for layer in layers for name in UB_VARIABLES) else {UB_KEY: folder}
 
 
 def _store(context: Context, instance: Instance) -> dict[str, t.Any]:

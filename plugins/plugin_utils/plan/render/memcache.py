@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ...description.variables import Host
+from ...description.variables import Host, Pool
 from ..deployment import Context
 from ..service import File, Port, Service, Start, Stop, bracketed
 from .container import container
@@ -66,7 +66,7 @@ def local_path(directory: str) -> str:
     return posixpath.join(directory, "mmc-local.conf")
 
 
-def local_config(context: Context, directory: str, host: Host) -> File:
+def local_config(context: Context, directory: str, host: Host, _pool: Pool) -> File:
     """The file of an engine on ``host``; the memory size is per rank. ``inference_store.options`` sets keys of it."""
     meta, store = ports(context)
     address = context.master.address if context.master else ""

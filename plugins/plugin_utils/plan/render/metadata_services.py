@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ...description.variables import Host
+from ...description.variables import Host, Pool
 from ..deployment import Context
 from ..placement import Instance
 from ..service import File, Service
@@ -21,12 +21,12 @@ class MetadataService:
     """One backend's metadata service.
 
     ``service`` renders it on a host. ``engine_file`` renders the configuration file of an engine, from its service
-    directory and host; the environment variable ``path_variable`` holds the path of that file.
+    directory, host and pool; the environment variable ``path_variable`` holds the path of that file.
     """
 
     name: str
     service: t.Callable[[Context, Host], Service]
-    engine_file: t.Callable[[Context, str, Host], File]
+    engine_file: t.Callable[[Context, str, Host, Pool], File]
     path_variable: str
 
 

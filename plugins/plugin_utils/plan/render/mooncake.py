@@ -10,7 +10,7 @@ import posixpath
 import typing as t
 
 from ...description.values import size
-from ...description.variables import Host
+from ...description.variables import Host, Pool
 from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, base_url, bracketed
 from .container import container
@@ -100,16 +100,16 @@ def longest_timeout(context: Context) -> int:
     """The longest transfer timeout of all engines, in milliseconds."""
     pools = context.description.pools.present().values()
     layers = [context.description.env, *(pool.env for pool in pools)]
-    layers += [settings.env for pool in pools for settings in pool.hosts.values()]
+    layers += [settings.env for pool in pools for settings in (*pool.hosts.values(), *pool.ranks.values())]
     names = ("ASCEND_CONNECT_TIMEOUT", "ASCEND_TRANSFER_TIMEOUT")
     values = [str(layer[name]) for layer in layers for name in names if name in layer]
     return max([CONNECT_TIMEOUT, *(int(line) for line in values if line.isdecimal())])
 
 
-def client_config(context: Context, directory: str, host: Host) -> File:
-    """mooncake.json of an engine on ``host``: strict JSON, keys of the release.
+def client_config(context: Context, directory: str, host: Host, pool: Pool) -> File:
+    """mooncake.json of an engine of ``pool`` on ``host``: strict JSON, keys of the release.
 
-    The segment size is per rank. Releases 0.11.x need it in bytes, and their own address.
+    The segment size is per rank; a pool may have its own. Releases 0.11.x need it in bytes, and their own address.
     """
     rpc, _metrics, http = ports(context)
     address = context.master.address if context.master else ""
@@ -127,12 +127,20 @@ def client_config(context: Context, directory: str, host: Host) -> File:
         config.update(local_hostname=host.address, use_ascend_direct=True, alloc_in_same_node=True)
         config["global_segment_size"] = segment_bytes(context) or config["global_segment_size"]
     config.update(store.options)
+    if pool.store_segment_size:
+        config["global_segment_size"] = segment_bytes(context, pool)
     return File(posixpath.join(directory, "mooncake.json"), json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 
-def segment_bytes(context: Context) -> int:
-    """The segment size of each rank, in bytes; 0 if it is invalid."""
-    return size(context.description.store.segment_size or context.engine.segment_size) or 0
+def segment_bytes(context: Context, pool: Pool | None = None) -> int:
+    """The segment size of each rank (of a pool), in bytes; 0 if it is invalid or the pool contributes none."""
+    own = pool.store_segment_size if pool else ""
+    return size(own or context.description.store.segment_size or context.engine.segment_size) or 0
+
+
+def contributes(context: Context, pool: Pool) -> bool:
+    """Whether the ranks of a pool mount a segment, which makes them clients that the master counts."""
+    return not pool.store_segment_size or segment_bytes(context, pool) > 0
 
 
 def engine_venv(context: Context) -> str:

@@ -20,7 +20,7 @@ from ..service import Service, base_url
 from .balancer import plain_address
 from .client_paths import ADMIN
 from .frontend import KEYS
-from .mooncake import segment_bytes
+from .mooncake import contributes, segment_bytes
 from .vllm import merged
 
 ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from this variable, so that it is not in the command line
@@ -181,7 +181,6 @@ def _store(context: Context, masters: t.Sequence[Service], apis: list[Service]) 
     master = masters[0]
     storing = [api.name for api in apis if "store" in context.transfer_of(_pool(context, api))]
     consumers = [api.name for api in apis if api.kind == "decode"]
-    ranks = context.store_ranks
     several = [
         {"name": item.name, "host": item.host, "url": _metrics_url(item), "log": dict(item.log)}
         for item in (masters if len(masters) > 1 else ())
@@ -191,8 +190,11 @@ def _store(context: Context, masters: t.Sequence[Service], apis: list[Service]) 
         "name": master.name,
         "host": master.host,
         "master_url": _metrics_url(master),
-        "clients": ranks,
-        "capacity_bytes": ranks * segment_bytes(context),
+        # The master counts clients that mounted a segment (measured with Mooncake 0.3.13.post1).
+        "clients": sum(item.pool.devices_per_instance for item in context.storing if contributes(context, item.pool)),
+        "capacity_bytes": sum(
+            item.pool.devices_per_instance * segment_bytes(context, item.pool) for item in context.storing
+        ),
         "writers": [name for name in storing if name not in consumers],
         "readers": storing,
         "log": dict(master.log),

@@ -47,7 +47,7 @@ EPD = Flavour(
 
 EPD_LAYERWISE = Flavour(
     name="epd_layerwise",
-    pools=(ENCODERS | DISAGGREGATED | COLOCATED, ENCODERS | DISAGGREGATED),
+    pools=(ENCODERS | DISAGGREGATED | COLOCATED, ENCODERS | DISAGGREGATED, ENCODERS | COLOCATED),
     connectors=CALLED_BACK | EITHER,
     preferred=lambda context: bool(context.description.pools.encode) and _layerwise(context),
     pairs={"encoder": "encode", "prefiller": "prefill", "decoder": "decode", "pd": "colocated"},

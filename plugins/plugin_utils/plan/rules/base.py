@@ -50,7 +50,7 @@ class Case:
 
         Rules of options use these, so that a thousand hosts with the same settings are checked once.
         """
-        found: dict[tuple[str, str], EngineView] = {}
+        found: dict[tuple[str, str, str], EngineView] = {}
         for service, instance, process in self.engines:
             key = _settings_of(instance, process)
             if key not in found or (found[key].service.health is None and service.health is not None):
@@ -58,8 +58,8 @@ class Case:
         return tuple(found.values())
 
     @functools.cached_property
-    def _alike(self) -> dict[tuple[str, str], list[tuple[Service, Instance, Process]]]:
-        found: dict[tuple[str, str], list[tuple[Service, Instance, Process]]] = {}
+    def _alike(self) -> dict[tuple[str, str, str], list[tuple[Service, Instance, Process]]]:
+        found: dict[tuple[str, str, str], list[tuple[Service, Instance, Process]]] = {}
         for service, instance, process in self.engines:
             found.setdefault(_settings_of(instance, process), []).append((service, instance, process))
         return found
@@ -110,9 +110,14 @@ class Case:
         return bool(self.context.description.pools.prefill and self.context.description.pools.decode)
 
 
-def _settings_of(instance: Instance, process: Process) -> tuple[str, str]:
-    """The pool, and the host if it has settings of its own there: processes with the same pair have the same settings of the user."""
-    return instance.kind, process.host.name if process.host.name in instance.pool.hosts else ""
+def _settings_of(instance: Instance, process: Process) -> tuple[str, str, str]:
+    """The pool, and the host and rank if they have settings of their own there: processes with the same have the same settings of the user."""
+    rank, pool = str(process.first_rank), instance.pool
+    return (
+        instance.kind,
+        process.host.name if process.host.name in pool.hosts else "",
+        rank if rank in pool.ranks else "",
+    )
 
 
 @dataclass(frozen=True)

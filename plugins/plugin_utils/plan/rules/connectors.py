@@ -17,82 +17,6 @@ from .base import Case, Rules
 from .engine_view import KV, EngineView, extra_of
 
 RULES = Rules()
-TRANSFERS = tuple(kv.ASCEND_NAMES) + ("mooncake_store", "none")
-BOTH_WAYS = {kv.ASCEND_NAMES[name] for name in kv.BOTH_WAYS}
-# vllm/config/kv_transfer.py; kv_load_failure_policy since 0.13, enable_permute_local_kv since 0.11.1
-TOP_KEYS = {
-    "kv_connector",
-    "engine_id",
-    "kv_buffer_device",
-    "kv_buffer_size",
-    "kv_role",
-    "kv_rank",
-    "kv_parallel_size",
-    "kv_ip",
-    "kv_port",
-    "kv_connector_extra_config",
-    "kv_connector_module_path",
-    "enable_permute_local_kv",
-    "kv_load_failure_policy",
-}
-
-
-NUMBER = (r"\d+", "a whole number")
-KINDS = {
-    "kv_buffer_size": (r"\d+(\.\d*)?([eE][+-]?\d+)?", "a number"),
-    "kv_parallel_size": NUMBER,
-    "kv_rank": NUMBER,
-    "enable_permute_local_kv": ("(?i:true|false|0|1)", "true or false"),
-    "kv_buffer_device": (r"cpu|npu|cuda|xpu|tpu|hpu", "a kind of device"),
-}
-# Settings that some release of vLLM-Ascend reads from kv_connector_extra_config
-EXTRA_KEYS = (
-    *(
-        "backend",
-        "connectors",
-        "consumer_is_to_load",
-        "consumer_is_to_put",
-        "decode",
-        "prefill",
-        "discard_partial_chunks",
-    ),
-    *("d2rh_host_cache_hash_source", "d2rh_log_full_block_map", "d2rh_scheduler_ready_port", "d2rh_transfer_workers"),
-    *("d2rh_zmq_port", "enable_offload_prefix_caching", "h2d_stagger_us", "layerwise_max_transfer_blocks"),
-    *(
-        "layerwise_max_transfer_bytes",
-        "layerwise_prefetch_layers",
-        "load_async",
-        "lookup_rpc_port",
-        "mooncake_rpc_port",
-    ),
-    *("memcache_dp_init_barrier", "offload_host_memory_ratio", "prefill_pp_layer_partition", "prefill_pp_size"),
-    *("qos_priority", "recv_buffer_tokens", "register_buffer", "tls_config", "transfer_backend", "use_ascend_direct"),
-    *("use_layerwise", "num_cpu_blocks", "block_size", "spec_name", "cpu_bytes_to_use", "swap_in_threshold"),
-)
-
-# Those of them that only the store's connector reads
-STORE_KEYS = (
-    "use_layerwise",
-    "load_async",
-    "lookup_rpc_port",
-    "mooncake_rpc_port",
-    "consumer_is_to_load",
-    "consumer_is_to_put",
-)
-
-
-def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
-    """Path, value and parts of each transfer: the deployment's, then the pools' own."""
-    description = case.context.description
-    if description.kv_transfer:
-        yield "inference_kv_transfer", description.kv_transfer, description.kv_transfer.split("+")
-    for name, pool in description.pools.present().items():
-        own = getattr(pool, "kv_transfer", "")
-        if own:
-            yield f"inference_pools.{name}.kv_transfer", own, own.split("+")
-
-
-DROPPED = "LMCache is not deployed: vLLM-Ascend no longer develops its connector, and its server is not started here; store shares KV cache between instances"
 
 
 @RULES.rule(
@@ -545,3 +469,100 @@ def store_layerwise(case: Case) -> t.Iterator[Finding]:
                 yield Finding.at(
                     view.kv_path("kv_connector_extra_config", "use_layerwise"), True, problem, severity=severity
                 )
+
+
+@RULES.rule(
+    "UB-LINKS",
+    "Set ASCEND_LOCAL_COMM_RES_PATH and ASCEND_LOCAL_COMM_RES for links by UB, or ASCEND_GLOBAL_RESOURCE_CONFIG for UBOE, in inference_env.",
+    "vllm-ascend kv_cache_pool_ascend_store.md, MiniMax-M3.md (0.30.0rc2): required exports on 950",
+    "warning",
+)
+def links_of_a_950(case: Case) -> t.Iterator[Finding]:
+    """Engines on 950 hosts use a store or several connectors, and nothing says how their NPUs are linked.
+
+    Transfers between NPUs fail; vLLM-Ascend reads the folder of the links' descriptions beside a single connector only.
+    """
+    for view in case.engine_views if case.context.release.ub_endpoints else ():
+        transfers = case.context.transfer_of(view.instance.pool)
+        wide, several = view.process.host.hardware == "950", len(transfers) > 1 or "store" in transfers
+        if wide and several and view.kind != "encode" and not any(view.sets_env(name) for name in kv.UB_VARIABLES):
+            names = ", ".join(kv.UB_VARIABLES)
+            yield Finding.at(view.env_path(kv.UB_VARIABLES[0]), "", f"pool {view.kind} sets none of {names}")
+
+
+TRANSFERS = tuple(kv.ASCEND_NAMES) + ("mooncake_store", "none")
+BOTH_WAYS = {kv.ASCEND_NAMES[name] for name in kv.BOTH_WAYS}
+# vllm/config/kv_transfer.py; kv_load_failure_policy since 0.13, enable_permute_local_kv since 0.11.1
+TOP_KEYS = {
+    "kv_connector",
+    "engine_id",
+    "kv_buffer_device",
+    "kv_buffer_size",
+    "kv_role",
+    "kv_rank",
+    "kv_parallel_size",
+    "kv_ip",
+    "kv_port",
+    "kv_connector_extra_config",
+    "kv_connector_module_path",
+    "enable_permute_local_kv",
+    "kv_load_failure_policy",
+}
+
+
+NUMBER = (r"\d+", "a whole number")
+KINDS = {
+    "kv_buffer_size": (r"\d+(\.\d*)?([eE][+-]?\d+)?", "a number"),
+    "kv_parallel_size": NUMBER,
+    "kv_rank": NUMBER,
+    "enable_permute_local_kv": ("(?i:true|false|0|1)", "true or false"),
+    "kv_buffer_device": (r"cpu|npu|cuda|xpu|tpu|hpu", "a kind of device"),
+}
+# Settings that some release of vLLM-Ascend reads from kv_connector_extra_config
+EXTRA_KEYS = (
+    *(
+        "backend",
+        "connectors",
+        "consumer_is_to_load",
+        "consumer_is_to_put",
+        "decode",
+        "prefill",
+        "discard_partial_chunks",
+    ),
+    *("d2rh_host_cache_hash_source", "d2rh_log_full_block_map", "d2rh_scheduler_ready_port", "d2rh_transfer_workers"),
+    *("d2rh_zmq_port", "enable_offload_prefix_caching", "h2d_stagger_us", "layerwise_max_transfer_blocks"),
+    *(
+        "layerwise_max_transfer_bytes",
+        "layerwise_prefetch_layers",
+        "load_async",
+        "lookup_rpc_port",
+        "mooncake_rpc_port",
+    ),
+    *("memcache_dp_init_barrier", "offload_host_memory_ratio", "prefill_pp_layer_partition", "prefill_pp_size"),
+    *("qos_priority", "recv_buffer_tokens", "register_buffer", "tls_config", "transfer_backend", "use_ascend_direct"),
+    *("use_layerwise", "num_cpu_blocks", "block_size", "spec_name", "cpu_bytes_to_use", "swap_in_threshold"),
+)
+
+# Those of them that only the store's connector reads
+STORE_KEYS = (
+    "use_layerwise",
+    "load_async",
+    "lookup_rpc_port",
+    "mooncake_rpc_port",
+    "consumer_is_to_load",
+    "consumer_is_to_put",
+)
+
+
+def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
+    """Path, value and parts of each transfer: the deployment's, then the pools' own."""
+    description = case.context.description
+    if description.kv_transfer:
+        yield "inference_kv_transfer", description.kv_transfer, description.kv_transfer.split("+")
+    for name, pool in description.pools.present().items():
+        own = getattr(pool, "kv_transfer", "")
+        if own:
+            yield f"inference_pools.{name}.kv_transfer", own, own.split("+")
+
+
+DROPPED = "LMCache is not deployed: vLLM-Ascend no longer develops its connector, and its server is not started here; store shares KV cache between instances"

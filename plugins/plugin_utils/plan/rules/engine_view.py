@@ -83,7 +83,10 @@ class EngineView:
         """The user's mappings of ``args`` or ``env`` with their paths, highest precedence first."""
         pool, host = self.instance.pool, self.process.host.name
         own = pool.hosts.get(host, HostSettings())
+        rank = str(self.process.first_rank)
+        of_rank = pool.ranks[rank].env if part == "env" and rank in pool.ranks else {}
         return (
+            *(((f"{self.pool_path}.ranks.{rank}.{part}", of_rank),) if of_rank else ()),
             (f"{self.pool_path}.hosts.{host}.{part}", getattr(own, part)),
             (f"{self.pool_path}.{part}", getattr(pool, part)),
             (f"inference_{part}", getattr(self.description, part)),

@@ -296,12 +296,63 @@ def segment_size(case: Case) -> t.Iterator[Finding]:
 
     The engine fails to start, or adds no memory to the store.
     """
-    for key in ("global_segment_size", "local_buffer_size"):
-        value = client(case).get(key)
-        if value is not None and not size(value):
-            yield Finding.at(client_path(case, key), value, f"'{value}' is not a valid size greater than zero")
-        elif value is not None and size(value) < SMALLEST:
-            yield Finding.at(client_path(case, key), value, f"'{value}' is {size(value)} bytes")
+    rows = [(path, value, own) for path, value, own, _kinds in segments(case)]
+    value = client(case).get("local_buffer_size")
+    rows += [(client_path(case, "local_buffer_size"), value, False)] if value is not None else []
+    for path, value, own in rows:
+        found = size(value)
+        if found is None or (not found and not own):
+            yield Finding.at(path, value, f"'{value}' is not a valid size greater than zero")
+        elif 0 < found < SMALLEST:
+            yield Finding.at(path, value, f"'{value}' is {found} bytes")
+    if rows and all(
+        own and size(value) == 0 for path, value, own in rows if path != client_path(case, "local_buffer_size")
+    ):
+        yield Finding.at(rows[0][0], 0, "no pool contributes memory to the store", "Set it for one of the pools.")
+
+
+def segments(case: Case) -> list[tuple[str, t.Any, bool, tuple[str, ...]]]:
+    """Each segment size of the engines' ranks: path, value, whether it is of one pool, and the pools that have it."""
+    found: dict[str, tuple[t.Any, bool, tuple[str, ...]]] = {}
+    for instance in case.context.storing:
+        kind, pool = instance.kind, instance.pool
+        own = bool(pool.store_segment_size)
+        path = f"inference_pools.{kind}.store_segment_size" if own else client_path(case, "global_segment_size")
+        value = pool.store_segment_size if own else _shared_segment(case)
+        if value is not None:
+            kinds = found[path][2] if path in found else ()
+            found[path] = (value, own, kinds if kind in kinds else (*kinds, kind))
+    return [(path, *row) for path, row in found.items()]
+
+
+def _shared_segment(case: Case) -> t.Any:
+    """global_segment_size of a pool without an own one; None if no file has it."""
+    for service, instance, _process in case.engines:
+        if not instance.pool.store_segment_size:
+            for file in service.files:
+                if file.path.endswith("mooncake.json"):
+                    return read_json(file.content).get("global_segment_size")
+    return None
+
+
+@RULES.rule(
+    "SEGMENT-POOL",
+    "Remove it, or use a Mooncake store in this pool.",
+    "vllm-ascend MiniMax-M3.md, GLM5.3-Flash.md (0.30.0rc2): global_segment_size 0 in decode's mooncake.json",
+)
+def segment_of_a_pool(case: Case) -> t.Iterator[Finding]:
+    """A pool has its own segment size and no Mooncake store.
+
+    It would silently have no effect.
+    """
+    backend = case.context.description.store.backend
+    for name, pool in case.context.description.pools.present().items():
+        uses = name != "encode" and "store" in case.context.transfer_of(pool)
+        if pool.store_segment_size and not (uses and backend == "mooncake"):
+            problem = (
+                f"the store is {backend}, whose memory is equal for all pools" if uses else f"pool {name} uses no store"
+            )
+            yield Finding.at(f"inference_pools.{name}.store_segment_size", pool.store_segment_size, problem)
 
 
 @RULES.rule(
@@ -314,11 +365,10 @@ def segment_align(case: Case) -> t.Iterator[Finding]:
 
     NPUs map host memory in pages of that size; the allocation fails (Invalid_Argument).
     """
-    value = client(case).get("global_segment_size", GIB)
-    segment = size(value)
-    if case.npu and segment and segment % GIB:
-        problem = f"{value} is not a multiple of 1 GiB"
-        yield Finding.at(client_path(case, "global_segment_size"), value, problem)
+    for path, value, _own, _kinds in segments(case) if case.npu else ():
+        segment = size(value)
+        if segment and segment % GIB:
+            yield Finding.at(path, value, f"{value} is not a multiple of 1 GiB")
 
 
 @RULES.rule(
@@ -331,19 +381,20 @@ def host_memory(case: Case) -> t.Iterator[Finding]:
 
     Every rank mounts its own segment; loading the model then runs out of memory.
     """
-    value, ranks = client(case).get("global_segment_size", 0), {}
-    segment = size(value)
-    for service, instance, process in case.engines:
-        if service.kind != "encode" and "store" in case.context.transfer_of(instance.pool):
-            ranks[process.host.name] = ranks.get(process.host.name, 0) + max(len(service.devices), 1)
-    for name in ranks:
-        memory = getattr(case.context.hosts[name], "memory", 0)
-        if segment and not memory and segment * ranks[name] > LARGEST:
-            problem = f"{value} for each of {ranks[name]} ranks on {name} are {segment * ranks[name] // GIB} GiB, more than any host has"
-            yield Finding.at(client_path(case, "global_segment_size"), value, problem)
-        if segment and memory and segment * ranks[name] > 0.6 * memory * GIB:
-            problem = f"{ranks[name]} ranks on {name} use {segment * ranks[name] // GIB} GiB of its {memory} GiB"
-            yield Finding.at(client_path(case, "global_segment_size"), value, problem)
+    each = {kind: (path, value) for path, value, _own, kinds in segments(case) for kind in kinds}
+    hosts: dict[str, list[tuple[str, t.Any, int]]] = {}
+    for service, _instance, process in case.engines:
+        if service.kind in each:
+            hosts.setdefault(process.host.name, []).append((*each[service.kind], max(len(service.devices), 1)))
+    for name, rows in hosts.items():
+        memory, ranks = getattr(case.context.hosts[name], "memory", 0), sum(count for _path, _value, count in rows)
+        total = sum((size(value) or 0) * count for _path, value, count in rows)
+        path, value, _count = max(rows, key=lambda row: size(row[1]) or 0)
+        if total and not memory and total > LARGEST:
+            problem = f"{value} for each of {ranks} ranks on {name} are {total // GIB} GiB, more than any host has"
+            yield Finding.at(path, value, problem)
+        if total and memory and total > 0.6 * memory * GIB:
+            yield Finding.at(path, value, f"{ranks} ranks on {name} use {total // GIB} GiB of its {memory} GiB")
 
 
 @RULES.rule(
@@ -357,11 +408,10 @@ def segment_hdk(case: Case) -> t.Iterator[Finding]:
 
     Before HDK 25.5 the driver cannot register that much host memory for a rank.
     """
-    value = client(case).get("global_segment_size", 0)
-    segment = size(value)
-    if segment and segment > 32 * GIB and any(process.host.hardware == "a2" for dummy, dummy, process in case.engines):
-        problem = f"a rank on A2 would register {value}, more than 32 GB"
-        yield Finding.at(client_path(case, "global_segment_size"), value, problem)
+    old = {service.kind for service, _instance, process in case.engines if process.host.hardware == "a2"}
+    for path, value, _own, kinds in segments(case):
+        if (size(value) or 0) > 32 * GIB and old & set(kinds):
+            yield Finding.at(path, value, f"a rank on A2 would register {value}, more than 32 GB")
 
 
 @RULES.rule(

@@ -64,6 +64,25 @@ def pool_hosts(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
+    "POOL-RANK",
+    "Set load_balancing: external, with which each rank is a process, and use numbers below data_parallel_size.",
+    "vllm-ascend GLM5.3-Flash.md (0.30.0rc2): run_dp_template.sh exports variables of each rank",
+)
+def pool_ranks(case: Case) -> t.Iterator[Finding]:
+    """A pool has settings for a data-parallel rank that is no process of its own.
+
+    The settings would silently have no effect, or be those of other ranks as well.
+    """
+    for name, pool in case.context.description.pools.present().items():
+        for rank in pool.ranks:
+            path, count = f"inference_pools.{name}.ranks.{rank}", pool.data_parallel_size
+            if not rank.isdecimal() or str(int(rank)) != rank or int(rank) >= count:
+                yield Finding.at(path, "", f"there is no rank {rank}; an instance has the ranks 0 to {count - 1}")
+            elif count > 1 and pool.load_balancing == "internal" and not case.in_pods:
+                yield Finding.at(path, "", f"rank {rank} shares its process with others (load_balancing: internal)")
+
+
+@RULES.rule(
     "DEV-OVERLAP", "Give the pools different devices, or let the planner choose them.", "vllm-ascend #4725, #11968"
 )
 def device_overlap(case: Case) -> t.Iterator[Finding]:

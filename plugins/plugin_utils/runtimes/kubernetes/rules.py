@@ -170,6 +170,9 @@ def uniform(case: Case) -> t.Iterator[Finding]:
         if pool.hosts:
             problem = f"pool {name} has settings for single hosts, but all pods of a role are equal"
             yield Finding.at(f"{path}.hosts", ", ".join(sorted(pool.hosts)), problem)
+        if pool.ranks:
+            problem = f"pool {name} has settings for single ranks, but a pod runs all ranks of a replica in one process"
+            yield Finding.at(f"{path}.ranks", ", ".join(sorted(pool.ranks)), problem)
         for port in ("api", "kv", "dp_rpc", "hccl", "bootstrap", "llmdatadist"):
             if len(getattr(pool.ports, port)) > 1:
                 problem = "a list sets ports for each instance, but all pods of a role are equal"

@@ -140,6 +140,7 @@ TEXTS = [
     ("AttributeError: module 'vllm' has no attribute '__version__'", "LOG-MODULE"),
     ("AttributeError: module 'vllm_ascend' has no attribute 'register'", "LOG-MODULE"),
     ("AttributeError: 'PPMissingLayer' object has no attribute 'self_attn'", "LOG-PIPELINE"),
+    ("FileNotFoundError: Endpoint config file not found: /etc/hixlep/ub_endpoint_npu_3.json.", "LOG-UB-LINKS"),
     ("NPU function error: x, error code is 107025", "LOG-GRAPH-CAPTURE"),
     ("NPU function error: c10_npu::SetDevice(device), error code is 507033", "LOG-DEVICE-OPEN"),
     ("[Error]: The aicpu execution is abnormal.", "LOG-AICPU-KERNEL"),

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan's section for verification names the secret that the engines ask for, and nothing of its value."""
+"""The plan's section for verification, and what upstream's guides set for one pool, one rank or hosts of one generation."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 VALUE = "sk-nobody-may-see-this"
 
@@ -141,3 +142,83 @@ def test_the_tolerance_depends_on_the_engine():
 def test_the_burst_respects_the_frontend_s_limit():
     router = dict(FRONTEND, frontend_parallel_requests=4)
     assert section({"client_keys": VALUE}, inference_router=router)["burst"] == 4
+
+
+GIB = 2**30
+P, D = "inference_pools.prefill", "inference_pools.decode"
+
+
+def engines(name, changes):
+    plan = launch_plan(*family(name, changes))
+    return plan, {service["name"]: service for service in plan["services"] if service["kind"] in ("prefill", "decode")}
+
+
+def segment(service):
+    return json.loads(next(f["content"] for f in service["files"] if f["path"].endswith("mooncake.json")))[
+        "global_segment_size"
+    ]
+
+
+def test_a_pool_that_contributes_nothing_is_no_client_that_the_master_counts():
+    plan, found = engines("both", {f"{D}.store_segment_size": 0, "inference_store.segment_size": "4GB"})
+    usual = launch_plan(*family("both", {"inference_store.segment_size": "4GB"}))["verify"]["store"]
+    assert {segment(service) for name, service in found.items() if name.startswith("decode")} == {0}
+    assert {segment(service) for name, service in found.items() if name.startswith("prefill")} == {"4GB"}
+    own, contributing = plan["verify"]["store"], sum(len(found[name]["devices"]) for name in found if "prefill" in name)
+    assert (own["clients"], own["capacity_bytes"]) == (contributing, contributing * 4 * GIB)
+    assert own["clients"] < usual["clients"] and usual["capacity_bytes"] == usual["clients"] * 4 * GIB
+
+
+def test_a_pool_has_a_segment_of_its_own_and_it_wins():
+    plan, found = engines(
+        "both", {f"{P}.store_segment_size": "8GB", "inference_store.options": {"global_segment_size": "2GB"}}
+    )
+    assert segment(found["prefill-0"]) == 8 * GIB and segment(found["decode-0-0"]) == "2GB"
+
+
+EXTERNAL = {f"{D}.load_balancing": "external"}
+
+
+def test_one_rank_of_each_instance_has_variables_of_its_own():
+    """GLM-5.3-Flash on A2: each rank has its range of HCCL's ports. The last rank of 32 has the number 31."""
+    name, last = "HCCL_NPU_SOCKET_PORT_RANGE", {31: {"env": {"HCCL_NPU_SOCKET_PORT_RANGE": "63100-63199"}}}
+    changes = {
+        f"{D}.ranks": last,
+        f"{D}.env": {name: "60000-60099"},
+        f"{D}.hosts": {"node4": {"env": {name: "61000-61099"}}},
+    }
+    _plan, found = engines("p2p", {**changes, **EXTERNAL})
+    values = {service["env"][name] for name_, service in found.items() if name_ == "decode-0-31"}
+    assert values == {"63100-63199"} and found["decode-0-30"]["env"][name] != "63100-63199"
+    assert found["decode-0-0"]["env"][name] == "60000-60099" and name not in found["prefill-0"]["env"]
+
+
+def test_a_misspelt_variable_of_one_rank_is_found_there():
+    found = launch_plan(*family("p2p", {**EXTERNAL, f"{D}.ranks": {3: {"env": {"VLLM_ASCEND_ENABLE_MLAP": 1}}}}))[
+        "findings"
+    ]
+    assert [item["path"] for item in found if "MLAP" in item["path"]] == [f"{D}.ranks.3.env.VLLM_ASCEND_ENABLE_MLAP"]
+
+
+WIDE = {"inference_hardware": "950", "inference_devices": 16}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "path"),
+    [
+        ("docker", {}, "/etc/hixlep"),
+        ("docker", {"inference_release": "0.23.0"}, "/etc/hixlep"),
+        ("docker", {f"{P}.kv.mooncake.ascend_local_comm_res_path": "/srv/links"}, "/srv/links"),
+        ("docker", {"inference_env.ASCEND_GLOBAL_RESOURCE_CONFIG": "{}"}, None),  # another kind of link
+        ("both", {}, None),  # the code does not read it below a MultiConnector
+        ("docker", {"inference_hardware": "a3"}, None),
+    ],
+)
+def test_the_links_of_a_950_are_described_to_the_connector(name, changes, path):
+    _plan, found = engines(name, {**WIDE, "inference_release": "0.23.0.post1", **changes})
+    argv = found["prefill-0"]["argv"]
+    config = json.loads(argv[argv.index("--kv-transfer-config") + 1])
+    assert config["kv_connector_extra_config"].get("ascend_local_comm_res_path") == path
+    box = found["prefill-0"]["container"]
+    wanted = {**WIDE, **changes}["inference_hardware"] == "950"
+    assert not box or ("/etc/hixlep:/etc/hixlep:ro" in box["mounts_if_present"]) == wanted

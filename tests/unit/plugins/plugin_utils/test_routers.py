@@ -225,6 +225,26 @@ def test_encoders_get_the_proxy_that_drives_the_connector(name, flavour):
     assert launch_plan(*family(name, ENCODED))["software"]["router"]["flavour"] == flavour
 
 
+@pytest.mark.parametrize("flavour", ["epd", "epd_layerwise"])
+def test_encoders_and_colocated_engines_have_both_proxies(flavour):
+    """Upstream's script of the layerwise proxy has such an example: encoders, and --pd-hosts."""
+    changes = {
+        "inventory": hosts(3, {"encode": (3,), "colocated": (1, 2)}),
+        "inference_pools": {
+            "encode": {"tensor_parallel_size": 4},
+            "colocated": {"tensor_parallel_size": 16, "instances": 2},
+        },
+        "inference_kv_transfer": "",
+        "inference_router": {"flavour": flavour},
+    }
+    plan = launch_plan(*family("p2p", changes))
+    router = next(service for service in plan["services"] if service["kind"] == "router")
+    given = " ".join(router["argv"])
+    assert plan["software"]["router"]["flavour"] == flavour and "--prefiller" not in given and "--decoder" not in given
+    assert ("--pd-hosts 10.1.0.1 10.1.0.2 --pd-ports" in given) == (flavour == "epd_layerwise")
+    assert not [finding for finding in plan["findings"] if finding["id"].startswith("ROUTER")]
+
+
 @pytest.mark.parametrize("prefill", [True, False], ids=["disaggregated", "colocated"])
 @pytest.mark.parametrize("connector", sorted(ANSWERED | CALLED_BACK | EITHER))
 def test_exactly_one_proxy_for_encoders_is_preferred(connector, prefill):

@@ -184,6 +184,7 @@ WITHOUT = {
     "KV-HOLD-SHORT": "the next value is too short as well, for HOLD-TIMEOUT; test_the_shortest_hold_of_each_kind has both",
     "MEMCACHE-PACKAGE": "of releases",
     "MOUNT-FORM": "of sets",
+    "POOL-RANK": "of a key; mistakes.py has the first rank that an instance has not, test_render_verify.py the last one that it has",
     "POOL-UNSERVED": "of sets",
     "ROUTER-POOLS": "of sets",
     "SEGMENT-SIZE": "of a size and a text; test_units has the sizes",
