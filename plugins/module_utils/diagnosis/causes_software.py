@@ -70,7 +70,7 @@ CAUSES = (
     Cause(
         "LOG-CHIP",
         r"the socversion \S+ of bin package does not match|\bCurrent device type: \S+ does not match the installed version's device type"
-        r"|\bCan not support soc_version\b",
+        r"|\bCan not support soc_version\b|\bUnsupported soc_version\b",
         "the package is built for another chip",
         "An image or wheel for A2 runs on A3, or the reverse.",
         "Set inference_hardware to the hosts' generation; remove an own inference_image.",

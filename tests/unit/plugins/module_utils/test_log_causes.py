@@ -33,6 +33,7 @@ TEXTS = [
     ("OSError: libgomp.so.1: cannot open shared object file: No such file or directory", "LOG-LIBRARY"),
     ("RuntimeError: Failed to infer device type, please set the environment variable", "LOG-DEVICE-TYPE"),
     ("the socversion Ascend910B1 of bin package does not match the current device socverison", "LOG-CHIP"),
+    ("ValueError: Unsupported soc_version: AscendSocVersion.UNDEFINED", "LOG-CHIP"),
     ("corrupted size vs. prev_size", "LOG-JEMALLOC"),
     ("RuntimeError: SetDevice: error code is 107001", "LOG-DEVICE-ABSENT"),
     ("this package does not support hrtRaAiQpCreate for device, please change new package", "LOG-DRIVER-OLD"),
