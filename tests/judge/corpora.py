@@ -25,6 +25,30 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.
 CASES = pathlib.Path(__file__).resolve().parents[1] / "conformance" / "cases.yaml"
 # The made-up models of the unit tests' families, as a model with figures
 MODEL = {"path": "/models/Qwen3-235B-A22B-W8A8", "name": "qwen"}
+P, D = "inference_pools.prefill", "inference_pools.decode"
+# What upstream's guides set beside the families: for one rank, one pool, the hosts of one generation, and other connectors and layouts
+LAYOUTS: tuple[tuple[str, str, dict[str, t.Any]], ...] = (
+    (
+        "p2p",
+        "a rank with ports of its own",
+        {f"{D}.load_balancing": "external", f"{D}.ranks": {0: {"env": {"HCCL_NPU_SOCKET_PORT_RANGE": "60000-60099"}}}},
+    ),
+    ("both", "decode without a segment", {f"{D}.store_segment_size": 0}),
+    ("newest", "preempted requests keep their cache", {f"{D}.kv_transfer": "mooncake+preempt_offload"}),
+    ("p2p", "links of a 950", {"inference_hardware": "950", "inference_devices": 16}),
+    (
+        "p2p",
+        "encoders before colocated engines",
+        {
+            "inference_kv_transfer": "",
+            "inference_pools": {
+                "encode": {"tensor_parallel_size": 4, "group": "prefill"},
+                "colocated": {"tensor_parallel_size": 8, "group": "decode"},
+            },
+            "inference_router": {"flavour": "epd_layerwise"},
+        },
+    ),
+)
 Named = tuple[str, dict[str, t.Any], dict[str, t.Any]]
 Planned = tuple[str, str, dict[str, t.Any]]
 
@@ -37,6 +61,8 @@ def descriptions(release: str) -> t.Iterator[Named]:
         words, inventory = family(name, {"inference_model": dict(MODEL)})
         if words.get("inference_engine", "vllm_ascend") == "vllm_ascend":
             yield f"family {name}", words, inventory
+    for name, layout, changes in LAYOUTS:
+        yield f"layout {layout}", *family(name, {**changes, "inference_model": dict(MODEL)})
     for name in sorted(RECIPES):
         yield f"recipe {name}", *described(name)[:2]
     for entry in read_corpus(str(CASES)):
