@@ -73,9 +73,12 @@ class Deployment:
             raise OSError
         if self.how == "slow":
             await asyncio.sleep(1)
-        if json.loads(body).get("stream"):
+        asked = json.loads(body)
+        if "count" in asked:
+            return await self._counted(writer, asked)
+        if asked.get("stream"):
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-            for number in range(json.loads(body).get("max_tokens", 10)):
+            for number in range(asked.get("max_tokens", 10)):
                 event = f"data: {number}\n\n".encode()
                 writer.write(b"%x\r\n%s\r\n" % (len(event), event))
                 await writer.drain()
@@ -85,10 +88,41 @@ class Deployment:
         self._answer(writer, {"deployment": self.name, "bytes": len(body)})
         return await writer.drain()
 
-    def _answer(self, writer, value):
+    async def _counted(self, writer, asked):
+        """As vLLM answers: prompt, completion and cached tokens are ``count``; a stream has one event for each completion token."""
+        if asked.get("stream_options") and not asked.get("stream"):
+            return self._answer(writer, {"error": {"message": "stream_options without stream"}}, b"400 Bad Request")
+        prompt, completion, cached = asked["count"]
+        usage = {"prompt_tokens": prompt, "total_tokens": prompt + completion, "completion_tokens": completion}
+        usage["prompt_tokens_details"] = {"cached_tokens": cached} if cached else None
+        text = asked.get("text", "x")
+        if not asked.get("stream"):
+            choices = [{"index": 0, "message": {"role": "assistant", "content": text * completion}}]
+            return self._answer(writer, {"id": "a", "deployment": self.name, "choices": choices, "usage": usage})
+        events = [{"choices": [{"index": 0, "delta": {"content": text}}]} for dummy in range(completion)]
+        options = asked.get("stream_options") or {}
+        if options.get("include_usage"):
+            events.append({"choices": [], "usage": usage})
+        data = "".join(f"data: {json.dumps(event, separators=(',', ':'))}\n\n" for event in events) + "data: [DONE]\n\n"
+        pieces = asked.get("pieces", 0)
+        parts = [data[at : at + pieces] for at in range(0, len(data), pieces)] if pieces else data.split("\n\n")[:-1]
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        for number, part in enumerate(parts):
+            if number == asked.get("end_after"):
+                raise OSError
+            event = (part if pieces else f"{part}\n\n").encode()
+            writer.write(b"%x\r\n%s\r\n" % (len(event), event))
+            await writer.drain()
+            await asyncio.sleep(asked.get("gap", 0))
+        writer.write(b"0\r\n\r\n")
+        return await writer.drain()
+
+    def _answer(self, writer, value, status=b"200 OK"):
         data = json.dumps(value).encode()
         writer.write(
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(data) + data
+            b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(data)) + data
         )
 
     def close(self):
@@ -126,8 +160,8 @@ class Entry:
         }
         self.write(**changed)
         self.log = (self.folder / "log").open("w")  # noqa: SIM115 # closed with the entry
-        argv = [haproxy.PROGRAM, "-W", "-f", str(self.folder / "haproxy.cfg")]
-        self.process = subprocess.Popen(argv, stdout=self.log, stderr=self.log)
+        self.argv = [haproxy.PROGRAM, "-W", "-f", str(self.folder / "haproxy.cfg")]
+        self.process = subprocess.Popen(self.argv, stdout=self.log, stderr=self.log)
         self.wait()
 
     def write(self, **changed):
@@ -135,7 +169,8 @@ class Entry:
         self.settings = {**self.settings, **changed}
         texts = {**{name: f"# of {name}\n{key}\n" for name, key in KEYS.items()}, "engines": f"{ENGINES}\n"}
         texts.update({"cert.pem": "", "key.pem": ""})
-        place = {"folder": str(self.folder), "run": str(self.folder)}
+        place = {"folder": str(self.folder), "run": str(self.folder), "state": str(self.folder / "usage")}
+        (self.folder / "usage").mkdir(exist_ok=True)
         for file in entry_files(self.settings, ["here"], texts, **place):
             pathlib.Path(file["path"]).write_text(file["content"])
 
@@ -171,6 +206,13 @@ class Entry:
         """The deployment that answers for a model, or the status."""
         status, answer, dummy = self.ask({"messages": [], "model": name}, team)
         return answer["deployment"] if status == 200 else status
+
+    def restart(self):
+        """A new program with the files as they are, as after a reboot."""
+        self.process.terminate()
+        self.process.wait(20)
+        self.process = subprocess.Popen(self.argv, stdout=self.log, stderr=self.log)
+        self.wait()
 
     def close(self):
         self.process.terminate()

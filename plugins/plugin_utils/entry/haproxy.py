@@ -20,6 +20,7 @@ from ..plan.render.client_paths import LISTED
 from ..plan.render.frontend import CLIENTS, filled
 from ..plan.service import bracketed
 from .plan import EntryPlan, Grant, Route, Way
+from .refusals import BUSY, ERRORS, PARALLEL, SPENT, error
 
 PROGRAM = "/usr/sbin/haproxy"
 PACKAGE = "haproxy"
@@ -31,6 +32,7 @@ HEAD = 10  # seconds in which a request's headers have to arrive: until then the
 GUESSES = 30  # requests a minute without a known key, for each IPv4 address or /64 of IPv6
 STOP = 3600  # seconds in which open streams of a replaced process may end
 
+# With a Lua filter and two threads, HAProxy 2.6.12 ends with a segmentation fault; so one thread serves where tokens are counted.
 # A check and the count behind it are two steps, so two threads may let through one request more than a limit. The table of teams passes to
 # the process that a reload starts, through the peer. That of open requests does not: HAProxy 2.4 would add those of the former process, and
 # never subtract them. What is read is counted before: a body without a model costs as much as another one. A request goes on with the length of
@@ -40,13 +42,13 @@ CONFIGURATION = """# Written by ascend.inference: changes here are lost.
 global
     maxconn 8192
     no strict-limits
-    nbthread 2
+    nbthread @THREADS@
     localpeer entry
     hard-stop-after @STOP@s
     tune.bufsize @BUFFER@
     tune.maxrewrite 16384
     lua-load @FOLDER@/model.lua
-    stats socket @RUN@/admin.sock mode 600 level admin
+@COUNTER@    stats socket @RUN@/admin.sock mode 600 level admin
     ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets
     log stdout format raw local0 notice
 defaults
@@ -78,7 +80,7 @@ backend strangers
     stick-table type ipv6 size 100k expire 2m store gpc0,gpc0_rate(60s)
 frontend clients
     bind @LISTEN@
-    http-request set-var(txn.id) uuid()
+@FILTER@    http-request set-var(txn.id) uuid()
     acl listed path @LISTED@
     acl served path @PATHS@
     http-request return status 404 content-type application/json string '@NOPATH@' unless listed or served
@@ -96,7 +98,7 @@ frontend clients
     http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
 @LISTS@    http-request track-sc0 var(txn.team) table teams
     http-request track-sc2 var(txn.team) table open
-@PARALLEL@@RATES@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
+@PARALLEL@@RATES@@TOKENS@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
     http-request sc-inc-gpc0(0)
     http-request wait-for-body time @CLIENT@s
     http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
@@ -109,11 +111,11 @@ frontend clients
     http-request del-header @NOTCLIENTS@ -m reg
     http-request set-header X-Request-Id %[var(txn.id)]
     http-request set-uri %[path]
-    http-request set-header Content-Length %[req.body_size]
+    http-request set-header Content-Length @LENGTH@
     use_backend %[var(txn.route)]
 @BACKENDS@frontend status
     bind 127.0.0.1:@STATUS@
-    http-request return status 404 unless { path /health }
+@METRICS@    http-request return status 404 unless { path /health }
     http-request return status 503 content-type application/json lf-string '@STATES@' if @NOWAY@
     http-request return status 200 content-type application/json lf-string '@STATES@'
 """
@@ -134,46 +136,34 @@ BACKEND = """backend @ROUTE@
     srvtcpka-cnt 3
     http-request set-header Host @HOST@
 @KEY@    http-response set-header X-Request-Id %[var(txn.id)]
-    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down
+@KIND@    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down
 @SERVERS@"""
 
 
-def error(message: str, kind: str = "invalid_request_error", code: str = "") -> str:
-    """An error as the OpenAI API has it. In a configuration it stands between single quotes."""
-    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code or None}})
-
-
-ERRORS = {
-    "MALFORMED": error("the request cannot be read"),
-    "SLOW": error("the request did not arrive in time"),
-    "BROKEN": error("the entry failed", "server_error"),
-    "ENDED": error("the router ended during the request", "server_error"),
-    "SILENT": error("no router of this model answers", "server_error"),
-    "LATE": error("the router did not answer in time", "server_error"),
-    "NOPATH": error("there is no such path"),
-    "UNKNOWN": error("unknown API key", "authentication_error", "invalid_api_key"),
-    "GUESSING": error("too many requests without a known API key from this address", "authentication_error"),
-    "METHOD": error("this path has another method"),
-    "HEADERS": error("the headers are larger than 64 KiB"),
-    "FOREIGN": error("this API key may not use the model %[var(txn.model)]", "permission_error", "model_not_allowed"),
-    "FAULT": error("%[var(txn.fault)]"),
-    "NOMODEL": error("the model %[var(txn.model)] does not exist", code="model_not_found"),
-}
-PARALLEL = error("too many requests of this team at a time", "rate_limit_error", "rate_limit_exceeded")
-BUSY = error("too many requests of this team in a minute", "rate_limit_error", "rate_limit_exceeded")
+KIND = "http-response set-var(txn.kind) res.hdr(content-type) if { status 200:299 }"
 
 
 def files(
-    plan: EntryPlan, folder: str, run: str, digests: t.Mapping[str, str], keys: t.Mapping[str, str]
+    plan: EntryPlan, folder: str, run: str, state: str, digests: t.Mapping[str, str], keys: t.Mapping[str, str]
 ) -> dict[str, str]:
     """Contents by name. ``digests``: teams by digest of a key; ``keys``: engines' keys by deployment. Only engine_keys.map has a key."""
     grants = [f"{grant.team}/{model} yes" for grant in plan.grants for model in grant.models]
     return {
         CONFIGURED: _configuration(plan, folder, run),
-        "model.lua": _script(),
+        "model.lua": _script("model.lua"),
+        **(
+            {"usage.lua": filled(_script("usage.lua"), {"FOLDER": folder, "STATE": state})}
+            if plan.settings.usage
+            else {}
+        ),
         "keys.map": _map(f"{digest} {team}" for digest, team in sorted(digests.items())),
         "models.map": _map(f"{route.model} {backend(route.model)}" for route in plan.routes),
         "grants.map": _map(grants),
+        "tokens.map": _map(
+            f"{grant.team} {grant.tokens_per_day} {grant.tokens_per_month}"
+            for grant in plan.grants
+            if grant.tokens_per_day or grant.tokens_per_month
+        ),
         "engine_keys.map": _map(f"{name} Bearer {key}" for name, key in sorted(keys.items())),
     }
 
@@ -188,8 +178,8 @@ def check(configuration: str) -> list[str]:
     return [PROGRAM, "-c", "-f", configuration]
 
 
-def _script() -> str:
-    with open(posixpath.join(posixpath.dirname(__file__), "model.lua"), encoding="utf-8") as file:
+def _script(name: str) -> str:
+    with open(posixpath.join(posixpath.dirname(__file__), name), encoding="utf-8") as file:
         return file.read()
 
 
@@ -238,14 +228,33 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "RATES": _lines(
             _limit(grant, "sc0_gpc0_rate ge", grant.requests_per_minute, BUSY, 60) for grant in plan.grants
         ),
+        **_usage(plan, folder),
         "NOTCLIENTS": f"^(?!(?:{kept})$)",
-        "BACKENDS": "".join(_backend(route, folder) for route in plan.routes),
+        "BACKENDS": "".join(_backend(route, folder, settings.usage) for route in plan.routes),
+        "THREADS": "1" if settings.usage else "2",
         "STATUS": str(settings.status_port),
         "PEER": str(settings.peer_port),
         "STATES": '{"routers": {' + ", ".join(states) + "}}",
         "NOWAY": " or ".join(f"{{ nbsrv({backend(route.model)}) lt 1 }}" for route in plan.routes),
     }
     return filled(CONFIGURATION, values)
+
+
+def _usage(plan: EntryPlan, folder: str) -> dict[str, str]:
+    """The lines that count tokens; without usage they are not there, and a request goes on as it came."""
+    spent = (
+        f"http-request return status 429 content-type application/json string '{SPENT}'"
+        " hdr Retry-After %[var(txn.wait)] if { var(txn.wait) -m found }"
+    )
+    limited = any(grant.tokens_per_day or grant.tokens_per_month for grant in plan.grants)
+    lines = {
+        "COUNTER": [f"lua-load {folder}/usage.lua"],
+        "FILTER": ["filter lua.usage"],
+        "TOKENS": ["http-request lua.tokens", spent] if limited else [],
+        "METRICS": ["http-request use-service lua.usage if { path /metrics }"],
+    }
+    found = {name: _lines(each if plan.settings.usage else []) for name, each in lines.items()}
+    return {**found, "LENGTH": "%[var(txn.length)]" if plan.settings.usage else "%[req.body_size]"}
 
 
 def _lines(lines: t.Iterable[str]) -> str:
@@ -263,10 +272,11 @@ def _limit(grant: Grant, condition: str, limit: int, message: str, seconds: int)
     )
 
 
-def _backend(route: Route, folder: str) -> str:
+def _backend(route: Route, folder: str, usage: bool) -> str:
     key = f"http-request set-header Authorization %[str({route.keys}),map_str({folder}/engine_keys.map)]"
     values = {
         "ROUTE": backend(route.model),
+        "KIND": _lines([KIND if usage else ""]),
         "HEALTH": route.health,
         "HOST": route.ways[0].address,
         "KEY": _lines([key if route.keys else ""]),

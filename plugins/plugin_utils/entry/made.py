@@ -16,6 +16,7 @@ from .reading import read_entry
 
 FOLDER = "/etc/ascend-inference-entry"
 RUN = "/run/ascend-inference-entry"
+STATE = "/var/lib/ascend-inference-entry"
 UNIT = "ascend-inference-entry.service"
 
 
@@ -28,7 +29,12 @@ def entry_sources(settings: t.Any, hosts: t.Sequence[str]) -> list[str]:
 
 
 def entry_files(
-    settings: t.Any, hosts: t.Sequence[str], texts: t.Mapping[str, str], folder: str = FOLDER, run: str = RUN
+    settings: t.Any,
+    hosts: t.Sequence[str],
+    texts: t.Mapping[str, str],
+    folder: str = FOLDER,
+    run: str = RUN,
+    state: str = STATE,
 ) -> list[dict[str, str]]:
     """``[{path, content}]``: contents may be secret. ``texts``: contents by the paths of ``entry_sources``.
 
@@ -39,7 +45,7 @@ def entry_files(
     keys, wrong_keys = engine_keys(entry, texts)
     if wrong or wrong_keys:
         raise SettingsError([*wrong, *wrong_keys])
-    contents = haproxy.files(entry_plan(entry), folder, run, digests, keys)
+    contents = haproxy.files(entry_plan(entry), folder, run, state, digests, keys)
     if not entry.plain_http:
         contents["entry.pem"] = texts[entry.certificate]
         contents["entry.pem.key"] = texts[entry.certificate_key]
@@ -60,6 +66,8 @@ def entry_service(settings: t.Any, hosts: t.Sequence[str]) -> dict[str, t.Any]:
         "reload": haproxy.RELOAD,
         "folder": FOLDER,
         "run_name": posixpath.basename(RUN),
+        "state_name": posixpath.basename(STATE),
+        "usage": STATE,
         "unit": UNIT,
         "unit_path": posixpath.join("/etc/systemd/system", UNIT),
         "health": f"http://127.0.0.1:{entry.status_port}/health",

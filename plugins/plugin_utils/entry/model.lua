@@ -5,15 +5,18 @@
 --
 -- Finds the model of a request: the member "model" of the JSON object that is its body. Engines parse the body themselves; this has to find
 -- the same model as they do, or none. So a body with two of them, or with text around the object, is refused, as is one that is no UTF-8.
--- What is inside of other members is skipped by brackets and strings.
+-- What is inside of other members is skipped by brackets and strings. For a stream of completions it also finds where the question for the
+-- stream's usage belongs, which usage.lua puts there.
 --
 -- HAProxy interrupts Lua between two of its instructions, never inside of one, and ends itself when a thread does not come back for two seconds.
 -- So no pattern is applied to a text of the client's length; searches for one plain character are fast enough (memchr).
 
 local MOST = 255 -- characters of a name
-local KEY = 6 * #"model" -- characters of the key in its longest form
+local KEY = 6 * #"stream_options" -- characters of the longest key in its longest form
 local WINDOW = 4096 -- characters of a number, and of blanks in one place
+local OPTIONS = 4096 -- characters of stream_options
 local LARGE = 1048576 -- bytes of a body that is not left to the collector
+local YES = { ["true"] = true, ["1"] = true, ["1.0"] = true, t = true, yes = true, y = true, on = true } -- as engines (pydantic) read it
 local SIGNS = { '"', "{", "[", "}", "]" }
 
 -- The end of the string whose first quote is at `from`, or nil.
@@ -78,47 +81,84 @@ local function after_blanks(body, from)
     return from + (body:sub(from, from + WINDOW):find("[^ \t\r\n]") or WINDOW + 1) - 1
 end
 
--- The model, or nil and what is wrong.
-local function model_of(body)
-    local model
+-- Gives the members of the object whose bracket is at `at` to `visit(key, from, to)`, which returns what is wrong. Returns the end of the object,
+-- or nil and what is wrong.
+local function members(body, at, visit)
     local places = { 0, 0, 0, 0, 0 }
-    local at = after_blanks(body, 1)
-    if body:sub(at, at) ~= "{" then return nil, "the body is not a JSON object" end
     at = after_blanks(body, at + 1)
     while true do
-        if body:sub(at, at) ~= '"' then break end
+        if body:sub(at, at) ~= '"' then return nil end
         local key_end = string_end(body, at)
-        if not key_end then break end
+        if not key_end then return nil end
         local key = key_end - at - 1 <= KEY and decoded(body:sub(at + 1, key_end - 1))
         at = after_blanks(body, key_end + 1)
-        if body:sub(at, at) ~= ":" then break end
+        if body:sub(at, at) ~= ":" then return nil end
         at = after_blanks(body, at + 1)
         local last = value_end(body, at, places)
-        if not last then break end
-        if key == "model" then
-            if model then return nil, "the body names its model twice" end
-            if body:sub(at, at) ~= '"' then return nil, "the model is not a text" end
-            if last - at > 6 * MOST then return nil, "the name of the model is too long" end
-            model = decoded(body:sub(at + 1, last - 1))
-        end
+        if not last then return nil end
+        local fault = visit(key, at, last)
+        if fault then return nil, fault end
         at = after_blanks(body, last + 1)
         local sign = body:sub(at, at)
-        if sign == "}" then
-            if after_blanks(body, at + 1) <= #body then break end
-            if not model then return nil, "the body names no model" end
-            return model
-        end
-        if sign ~= "," then break end
+        if sign == "}" then return at end
+        if sign ~= "," then return nil end
         at = after_blanks(body, at + 1)
     end
-    return nil, "the body is not a JSON object that names its model"
+end
+
+-- Whether engines take a value for true.
+local function yes(text) return YES[text:match('^"?(.-)"?$'):lower()] or false end
+
+local LOOKED_FOR = { model = true, stream = true, stream_options = true }
+
+-- The model, or nil and what is wrong. Then where the body begins, and first and last character of stream and stream_options.
+local function model_of(body)
+    local found, model = {}, nil
+    local begin = after_blanks(body, 1)
+    if body:sub(begin, begin) ~= "{" then return nil, "the body is not a JSON object" end
+    local at, fault = members(body, begin, function(key, from, to)
+        if not LOOKED_FOR[key] then return end
+        if found[key] then return "the body names its " .. key .. " twice" end
+        found[key] = { from, to }
+        if key == "model" then
+            if body:sub(from, from) ~= '"' then return "the model is not a text" end
+            if to - from > 6 * MOST then return "the name of the model is too long" end
+            model = decoded(body:sub(from + 1, to - 1))
+        end
+    end)
+    if fault then return nil, fault end
+    if not at or after_blanks(body, at + 1) <= #body then return nil, "the body is not a JSON object that names its model" end
+    if not model then return nil, "the body names no model" end
+    return model, nil, begin, found.stream, found.stream_options
+end
+
+-- The text that asks for the usage of a stream, how many characters stand before it and how many it replaces; nil if there is nothing to ask.
+local function question(body, begin, stream, options)
+    if not stream or stream[2] - stream[1] > 8 or not yes(body:sub(stream[1], stream[2])) then return nil end
+    if not options then return '"stream_options":{"include_usage":true},', begin, 0 end
+    local text, asked = body:sub(options[1], math.min(options[2], options[1] + OPTIONS)), false
+    if text:sub(1, 1) == "{" then
+        members(text, 1, function(key, from, to) if key == "include_usage" then asked = yes(text:sub(from, to)) end end)
+    end
+    if asked then return nil end
+    return '{"include_usage":true}', options[1] - 1, options[2] - options[1] + 1
 end
 
 if core then
     core.register_action("model", { "http-req" }, function(txn)
         txn:set_var("txn.fault", "the model was not found in time") -- stays if HAProxy ends this function
         local body = txn.sf:req_body() or ""
-        local model, fault = model_of(body)
+        local model, fault, begin, stream, options = model_of(body)
+        if model then
+            local text, at, cut = question(body, begin, stream, options)
+            text = txn.sf:path():find("/completions$") and text
+            if text then
+                txn:set_var("txn.text", text)
+                txn:set_var("txn.at", at)
+                txn:set_var("txn.cut", cut)
+            end
+            txn:set_var("txn.length", #body + (text and #text - cut or 0))
+        end
         if #body > LARGE then
             body = nil
             collectgarbage() -- else copies of several bodies wait for their turn

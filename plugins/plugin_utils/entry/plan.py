@@ -43,6 +43,8 @@ class Grant:
     models: tuple[str, ...]
     requests_per_minute: int
     concurrent: int
+    tokens_per_day: int
+    tokens_per_month: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +65,8 @@ def entry_plan(entry: Entry) -> EntryPlan:
             tuple(sorted(entry.models)) if "all" in team.models else tuple(sorted(set(team.models))),
             team.requests_per_minute,
             team.concurrent,
+            team.tokens_per_day,
+            team.tokens_per_month,
         )
         for name, team in sorted(entry.teams.items())
     )

@@ -20,6 +20,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 MODEL = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,254}"
 )  # as engines and hubs write names; no blank, quote or escape
+LIMITS = ("requests_per_minute", "concurrent", "tokens_per_day", "tokens_per_month")
 MOST_SHARE = 256  # HAProxy's largest weight
 
 
@@ -172,16 +173,17 @@ def _of_teams(entry: Entry) -> t.Iterator[Finding]:
             yield _finding(f"{path}.models", "all and names are both listed", "Write all, or the names.")
         if not team.models:
             yield _finding(f"{path}.models", "the list is empty", "Name models, write all, or remove the team.")
-        if team.tokens_per_day:
-            problem = "tokens are not counted"
-            yield _later(f"{path}.tokens_per_day", problem, "Remove it; requests_per_minute and concurrent are kept.")
+        for key in ("tokens_per_day", "tokens_per_month"):
+            if getattr(team, key) and not entry.usage:
+                problem = f"usage is false, so nothing would count the {key} of the team"
+                yield _finding(f"{path}.{key}", problem, f"Remove usage: false, or remove {key}.")
 
 
 def _of_blanks(raw: t.Any) -> t.Iterator[Finding]:
     """A key without a value has its default elsewhere. Here that is a right to all models, or no limit."""
     teams = raw.get("teams") if isinstance(raw, t.Mapping) else None
     for name, team in teams.items() if isinstance(teams, t.Mapping) else ():
-        for key in ("models", "requests_per_minute", "concurrent"):
+        for key in ("models", *LIMITS):
             if isinstance(team, t.Mapping) and key in team and team[key] is None:
                 problem = "there is no value behind the colon, which would stand for all models or for no limit"
                 yield _finding(f".teams.{name}.{key}", problem, f"Write a value, or remove {key}.")

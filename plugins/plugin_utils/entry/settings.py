@@ -59,7 +59,10 @@ class Team:
         "Requests that the team may send in a minute, with all its keys. 0: no limit.", number(0, 0)
     )
     concurrent: int = documented("Requests of the team at a time. 0: no limit.", number(0, 0))
-    tokens_per_day: int = documented("Not supported yet.", number(0, 0, 10**12))
+    tokens_per_day: int = documented(
+        "Tokens of prompts and answers that the team may use in a day, UTC. 0: no limit.", number(0, 0, 10**15)
+    )
+    tokens_per_month: int = documented("As tokens_per_day, in a calendar month.", number(0, 0, 10**15))
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,9 @@ class Entry:
     deployments: dict[str, Deployment] = documented("Deployments by a name of your choice.", factory(dict))
     models: dict[str, Model] = documented("Models by the name that requests have.", factory(dict))
     teams: dict[str, Team] = documented("Teams by a name of your choice.", factory(dict))
+    usage: bool = documented(
+        "Whether requests and tokens are counted by team, model and day. It needs HAProxy 2.5 or later.", True
+    )
     paths: tuple[str, ...] = documented("Paths that clients may request with POST.", typed("directory", GENERATE))
     body_mib: int = documented(
         "Largest request in MiB. The whole of a request is read before its model is known.", number(64, 1, LARGEST_BODY)

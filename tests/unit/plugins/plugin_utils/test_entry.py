@@ -85,7 +85,7 @@ WRONG = {
     "teams.a b": ({"keys_file": "x"}, "ENTRY-SETTING"),
     "teams.search.models": (["gpt"], "ENTRY-SETTING"),
     "teams.lab.models": (["all", "qwen3"], "ENTRY-SETTING"),
-    "teams.lab.tokens_per_day": (50_000_000, "ENTRY-LATER"),
+    "teams.lab.tokens_per_day": (-1, "VARIABLE-RANGE"),
     "teams.lab.requests_per_minute": (-1, "VARIABLE-RANGE"),
     "teams.lab.tokens": (1, "VARIABLE-UNKNOWN"),
     "teams.lab.keys_file": (None, "ENTRY-SETTING"),
@@ -106,7 +106,7 @@ def test_good_settings_are_read():
     assert read_entry({"state": "absent"}, ["h1"]).state == "absent"
 
 
-@pytest.mark.parametrize("key", ["models", "requests_per_minute", "concurrent"])
+@pytest.mark.parametrize("key", ["models", "requests_per_minute", "concurrent", "tokens_per_day", "tokens_per_month"])
 def test_a_right_or_a_limit_without_a_value_is_no_default(key):
     assert (f"teams.search.{key}", "ENTRY-SETTING") in refusals(changed(f"teams.search.{key}", None))
 
@@ -123,6 +123,7 @@ def test_settings_of_another_kind_are_mistakes(raw):
 
 def test_all_mistakes_are_said_at_once():
     settings = changed("teams.lab.tokens_per_day", 5)
+    settings["usage"] = False
     settings["models"]["qwen3"] = {"deployment": "nobody"}
     del settings["certificate"]
     found = refusals(settings, ["h1", "h2"])
