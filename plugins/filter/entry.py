@@ -1,13 +1,13 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters of the role and the playbook entry: what the role writes and runs, and the files that this needs of the controller."""
+"""Filters of the role entry and the playbooks entry and usage: what the role writes and runs, and what teams have used."""
 
 from __future__ import annotations
 
 DOCUMENTATION = """
 name: _entry
-short_description: What the role entry writes and runs, and the files that it needs of the controller
+short_description: What the role entry writes and runs, and what teams have used
 extends_documentation_fragment: [ascend.inference.private]
 """
 
@@ -17,7 +17,8 @@ from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.entry.made import entry_files, entry_service, entry_sources
+from ..plugin_utils.entry.made import entry_files, entry_service
+from ..plugin_utils.entry.usage import usage
 
 
 def _adapter(function: t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
@@ -36,5 +37,5 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        named = {"_entry_sources": entry_sources, "_entry_files": entry_files, "_entry_service": entry_service}
-        return {name: _adapter(function) for name, function in named.items()}
+        functions = (entry_files, entry_service, usage)
+        return {f"_{function.__name__}": _adapter(function) for function in functions}

@@ -75,7 +75,7 @@ def test_every_playbook_begins_with_this_check(name):
     text = (ROOT / "playbooks" / f"{name}.yml").read_text(encoding="utf-8")
     first = text.split("\n- ")[1].split("import_playbook: ")[-1].split()[0]
     assert (
-        name in ("entry", "recipes")
+        name in ("entry", "recipes", "usage")
         or first in ("shared/planned.yml", "shared/deployed.yml")
         or first.removesuffix(".yml") in PLAYBOOKS
     )

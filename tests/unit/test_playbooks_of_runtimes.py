@@ -34,6 +34,7 @@ EVERYWHERE = {
     "restart",
     "site",
     "status",
+    "usage",
     "verify",
 }
 

@@ -118,6 +118,9 @@ RUN_VARIABLES = {
     "upgrade_mode": "How the playbooks upgrade and rollback change the services: rolling, blue_green or recreate. Default: the gentlest one that is "
     "possible. One that is not possible is refused.",
     "upgrade_watch": "Seconds for which the playbook upgrade watches each share of requests that new routers get in the mode blue_green. Default: 60.",
+    "usage_csv": "File for the usage of each day, team and model that the playbook usage writes, as CSV.",
+    "usage_first": "The first day of the playbook usage, as 2026-11-01, in UTC. Default: the first of this month.",
+    "usage_last": "The last day of the playbook usage. Default: today.",
     "verify_file": "File for the report of the verification, as JSON.",
     "watchdog": "What the playbook watchdog does with an engine that makes no progress: report or restart. Default: report.",
     "watchdog_per_hour": "Most restarts by the playbook watchdog within an hour. Default: 2.",

@@ -13,6 +13,7 @@ from . import haproxy
 from .keys import engine_keys, team_keys
 from .plan import entry_plan
 from .reading import read_entry
+from .settings import Entry
 
 FOLDER = "/etc/ascend-inference-entry"
 RUN = "/run/ascend-inference-entry"
@@ -20,9 +21,8 @@ STATE = "/var/lib/ascend-inference-entry"
 UNIT = "ascend-inference-entry.service"
 
 
-def entry_sources(settings: t.Any, hosts: t.Sequence[str]) -> list[str]:
-    """Paths of the files on the controller whose texts ``entry_made`` needs. Raises PlanError with all errors of the settings."""
-    entry = read_entry(settings, hosts)
+def _sources(entry: Entry) -> list[str]:
+    """Paths of the files on the controller whose texts ``entry_files`` needs."""
     paths = [team.keys_file for team in entry.teams.values()]
     paths += [deployment.api_key_file for deployment in entry.deployments.values()]
     return list(dict.fromkeys(filter(None, [*paths, entry.certificate, entry.certificate_key])))
@@ -36,7 +36,7 @@ def entry_files(
     run: str = RUN,
     state: str = STATE,
 ) -> list[dict[str, str]]:
-    """``[{path, content}]``: contents may be secret. ``texts``: contents by the paths of ``entry_sources``.
+    """``[{path, content}]``: contents may be secret. ``texts``: contents by the paths that ``entry_service`` names as sources.
 
     Raises PlanError with all errors of the settings, or of the keys.
     """
@@ -53,7 +53,7 @@ def entry_files(
 
 
 def entry_service(settings: t.Any, hosts: t.Sequence[str]) -> dict[str, t.Any]:
-    """How the entry runs, without secrets: state, program, commands, user, unit and folders. Raises PlanError."""
+    """How the entry runs, without secrets: state, program, commands, user, unit, folders, and sources on the controller. Raises PlanError."""
     entry = read_entry(settings, hosts)
     configuration = posixpath.join(FOLDER, haproxy.CONFIGURED)
     return {
@@ -70,5 +70,6 @@ def entry_service(settings: t.Any, hosts: t.Sequence[str]) -> dict[str, t.Any]:
         "usage": STATE,
         "unit": UNIT,
         "unit_path": posixpath.join("/etc/systemd/system", UNIT),
+        "sources": _sources(entry),
         "health": f"http://127.0.0.1:{entry.status_port}/health",
     }

@@ -21,6 +21,7 @@ MODEL = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,254}"
 )  # as engines and hubs write names; no blank, quote or escape
 LIMITS = ("requests_per_minute", "concurrent", "tokens_per_day", "tokens_per_month")
+PRICES = ("prompt", "completion", "cached")
 MOST_SHARE = 256  # HAProxy's largest weight
 
 
@@ -123,6 +124,10 @@ def _of_models(entry: Entry) -> t.Iterator[Finding]:
             for each in filter(None, names):
                 if each not in entry.deployments:
                     yield _unknown(f"{path}.{key}", each, entry)
+        for kind, price in model.prices.items():
+            if kind not in PRICES or type(price) not in (int, float) or price < 0:
+                problem = f"{kind}: {price} is no price of tokens of {' or '.join(PRICES)}"
+                yield _finding(f"{path}.prices", problem, "Write prices of a million tokens, from 0.")
         if model.fallback and model.fallback in shares(model):
             problem = f"{model.fallback} has a share of the model already"
             yield _finding(f"{path}.fallback", problem, "Name another deployment, or remove fallback.")

@@ -44,6 +44,11 @@ class Model:
         "Deployment that gets the requests while no router of the others answers. It has to serve the same model name.",
         typed("name"),
     )
+    prices: dict[str, float] = documented(
+        "Prices of a million tokens for the playbook usage, such as {prompt: 0.2, completion: 0.8, cached: 0.05}. Without cached, "
+        "cached tokens cost as much as others of a prompt. Default: no costs.",
+        mapping(),
+    )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.findi
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.made import (
     entry_files,
     entry_service,
-    entry_sources,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.plan import entry_plan, router_weights
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.reading import read_entry
@@ -188,7 +187,7 @@ def test_the_plan_names_routers_and_rights():
 
 
 def test_keys_are_written_as_digests_alone():
-    assert set(entry_sources(GOOD, ["h1"])) == set(TEXTS)
+    assert set(entry_service(GOOD, ["h1"])["sources"]) == set(TEXTS)
     files = {pathlib.PurePath(file["path"]).name: file["content"] for file in entry_files(GOOD, ["h1"], TEXTS)}
     digest = hashlib.sha256(b"first-key-of-search").hexdigest()
     assert f"{digest} search\n" in files["keys.map"] and f"{'ab' * 32} lab\n" in files["keys.map"]

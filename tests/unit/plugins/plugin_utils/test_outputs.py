@@ -14,8 +14,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.outpu
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import RUN_VARIABLES
 
 PLAYBOOKS = pathlib.Path(__file__).resolve().parents[4] / "playbooks"
-# Judged with the settings of bench.
-ELSEWHERE = {"inference_bench_json", "inference_bench_markdown", "inference_bench_html"}
+# Judged with the settings of bench, and with the days of usage.
+ELSEWHERE = {"inference_bench_json", "inference_bench_markdown", "inference_bench_html", "inference_usage_csv"}
 
 
 @pytest.mark.parametrize("playbook", sorted(WRITTEN))
