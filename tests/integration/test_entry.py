@@ -378,6 +378,34 @@ def test_the_fallback_answers_while_nobody_else_does_and_no_request_fails(entry)
     assert running.health()[0] == 503
 
 
+def test_under_load_the_fallback_takes_over_and_only_what_is_in_flight_fails(entry):
+    running = entry(teams=teams())
+    done, found, numbers = threading.Event(), [], itertools.count()
+
+    def load():
+        while not done.is_set():
+            status, answer, dummy = running.ask({"messages": [next(numbers)], "model": "org/ds-v4"})
+            found.append(answer["deployment"] if status == 200 else status)
+
+    clients = [threading.Thread(target=load) for dummy in range(8)]
+    for client in clients:
+        client.start()
+    time.sleep(1.5)
+    for name in ("old", "new"):  # it ends with the requests that it has
+        running.deployments[name].close()
+        time.sleep(1)
+    time.sleep(1.5)
+    done.set()
+    for client in clients:
+        client.join(30)
+    assert {"old", "new", "qwen"} <= set(found) <= {"old", "new", "qwen", 502}, collections.Counter(found)
+    assert found.count("qwen") > 100 and found.count(502) <= 2 * len(clients), collections.Counter(found)
+    carried = [
+        json.loads(body)["messages"][0] for each in running.deployments.values() for dummy, dummy2, body in each.seen
+    ]
+    assert len(carried) == len(set(carried)), "a request was carried out twice"
+
+
 def test_a_request_that_was_sent_is_not_sent_again(entry):
     running = entry()
     running.deployments["qwen"].how = "end"
