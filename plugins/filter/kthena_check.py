@@ -13,9 +13,10 @@ author: The ascend.inference contributors (@ascend-inference)
 description:
   - Checks a manifest of kind C(ModelServing), C(ModelServer), C(ModelRoute), C(AutoscalingPolicy), C(Pod), C(ConfigMap), C(Service), C(Deployment),
     C(LeaderWorkerSet), C(NetworkPolicy), C(PodDisruptionBudget) or C(PodMonitor).
-  - Covers names, the fields of C(ModelServing), C(ModelServer) and C(ModelRoute), the most common rules of Kthena's CRDs and webhooks, and errors
-    that server and webhooks accept in a role's template although its pods are never created, such as a file mode of 777 in decimal.
-  - Leaves to the server's dry run what that reports, such as the settings of a probe, and all but the name of other kinds.
+  - Covers names, all fields and their values, what the API server says of a pod, a Service and other objects beyond their schema, such as a probe
+    with two handlers or a file mode of 777 in decimal, and rules of Kthena's webhooks.
+  - Leaves to the server's dry run what exists in the cluster, quotas, volumes of other storage than claims and nodes, and the content of
+    C(AutoscalingPolicy) and C(PodMonitor).
   - Contacts no server.
 positional: version
 options:

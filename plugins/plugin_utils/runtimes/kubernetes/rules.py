@@ -19,10 +19,6 @@ from .manifests import objects
 
 KTHENA_CONNECTORS = ("mooncake", "mooncake_hybrid")
 DURATION = re.compile(r"([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+")
-LABEL = re.compile(r"[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?", re.ASCII)
-VOLUME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
-SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-LONGEST = 63  # characters of a label and of the name of a volume
 
 RULES = Rules()
 
@@ -59,64 +55,40 @@ def manifests(case: Case) -> t.Iterator[Finding]:
 
 
 def _variable(case: Case, found: Finding) -> str:
-    """The variable that a value of a manifest comes from: the only one with this value and key, or this value; empty if unclear."""
+    """The variable that a value of a manifest comes from: the only one with this value and key, or this value; empty if unclear.
+
+    Of an unknown field, the only one whose path ends like its path.
+    """
     alike, stack = [], [("inference_kubernetes", dataclasses.asdict(case.context.description.kubernetes))]
+    end, router = re.findall(r"\w+", found.path)[-2:], "router" in found.path
     while stack:
         path, value = stack.pop()
         if isinstance(value, dict):
             stack += [(f"{path}.{key}", value[key]) for key in value]
-        elif isinstance(value, str) and value and found.value in (value, repr(value)):
+            alike += [f"{path}.{key}" for key in value if found.value == repr(key)]
+        elif isinstance(value, (list, tuple)):
+            stack += [(f"{path}[{index}]", item) for index, item in enumerate(value)]
+        elif value not in ("", None) and found.value in (value, repr(value)):
             alike.append(path)
-    end, router = re.findall(r"\w+", found.path)[-2:], "router" in found.path
-    named = [path for path in alike if path.split(".")[-2:] == end and ("router" in path) == router]
-    likely = named or (alike if len(found.value) > len("'9'") else [])
+        if found.id == "K8S-FIELD" and re.findall(r"\w+", path)[-1:] == end[-1:]:
+            alike.append(path)
+    named = [path for path in alike if re.findall(r"\w+", path)[-2:] == end and ("router" in path) == router]
+    likely = named or (alike if not found.value or len(found.value) > len("'9'") else [])
     return likely[0] if len(likely) == 1 else ""
 
 
 @rule(
-    "K8S-LABEL",
-    "Write letters, digits and . _ - between a letter or digit at both ends; of a volume lower-case letters, digits and - only.",
-    "Kubernetes: names and values of labels, names of annotations and volumes",
-)
-def labels(case: Case) -> t.Iterator[Finding]:
-    """A label, an annotation or a volume has a name, or a label a value, that Kubernetes refuses.
-
-    The API server refuses the pods, so none is created.
-    """
-    settings = case.context.description.kubernetes
-    owners = [("inference_kubernetes", settings), ("inference_kubernetes.router", settings.router)]
-    owners += [(f"inference_kubernetes.pods.{name}", pods) for name, pods in settings.pods.items()]
-    for path, owner in owners:
-        for key in ("labels", "node_selector", "annotations"):
-            for name, value in getattr(owner, key, {}).items():
-                prefix, slash, own = name.rpartition("/")
-                if len(own) > LONGEST or not LABEL.fullmatch(own) or slash and not SUBDOMAIN.fullmatch(prefix):
-                    yield Finding.at(f"{path}.{key}.{name}", value, f"'{name}' is no name of a label or annotation")
-                elif key != "annotations" and value and (len(value) > LONGEST or not LABEL.fullmatch(value)):
-                    yield Finding.at(f"{path}.{key}.{name}", value, f"'{value}' is no value of a label")
-    for place, mount in enumerate(settings.mounts):
-        if len(mount.name) > LONGEST or not VOLUME.fullmatch(mount.name):
-            yield Finding.at(f"inference_kubernetes.mounts[{place}].name", mount.name, "it is no name of a volume")
-
-
-@rule(
     "K8S-NODE-PORT",
-    "Set service_type: NodePort, and a port from 30000 to 32767, or 0 for one that the cluster chooses. Accept this rule if the cluster has another range.",
+    "Set a port from 30000 to 32767, or 0 for one that the cluster chooses. Accept this rule if the cluster has another range.",
     "kube-apiserver --service-node-port-range",
 )
 def node_port(case: Case) -> t.Iterator[Finding]:
-    """The Service's port on the nodes is outside of the range of a cluster, or its type has none.
+    """The Service's port on the nodes is outside of the range of a cluster.
 
     The API server refuses the Service, so clients reach no router.
     """
     router = case.context.description.kubernetes.router
-    if router.service_type == "ClusterIP" and router.node_port:
-        yield Finding.at(
-            "inference_kubernetes.router.node_port",
-            router.node_port,
-            "a Service of the type ClusterIP has no port on nodes",
-        )
-    elif router.node_port and not 30000 <= router.node_port <= 32767:
+    if router.service_type != "ClusterIP" and router.node_port and not 30000 <= router.node_port <= 32767:
         problem = f"port {router.node_port} is not one of a Service on nodes"
         yield Finding.at("inference_kubernetes.router.node_port", router.node_port, problem)
 

@@ -16,7 +16,6 @@ from ...plan.service import Service
 from .. import registry
 from ..base import Runtime
 from .agreeing import RULES as AGREEING
-from .entry_rules import RULES as OF_ENTRY
 from .hosts import on_cluster
 from .manifests import cluster_part
 from .rules import RULES
@@ -36,7 +35,7 @@ class Kubernetes(Runtime):
         return {"kind": "none"}
 
     def rules(self) -> t.Iterable[Rule]:
-        return (*RULES, *AGREEING, *OF_ENTRY)
+        return (*RULES, *AGREEING)
 
     def hosts(self, description: Description, hosts: dict[str, Host]) -> tuple[Description, dict[str, Host]]:
         return on_cluster(description, hosts)

@@ -6,14 +6,26 @@
 from __future__ import annotations
 
 import copy
+import pathlib
 
 import pytest
+import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.quantity import (
     is_quantity,
     quantity,
 )
-from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
-from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.walk import NO_PODS, REFUSED
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import (
+    NO_PODS,
+    check_manifest,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.formats import BY_PLACE
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.objects import RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.pods import CHOICES
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.walk import (
+    KINDS,
+    REFUSED,
+    fields,
+)
 
 CONTAINER = {
     "name": "engine",
@@ -56,17 +68,42 @@ ROUTE = {
     "metadata": {"name": "x"},
     "spec": {"modelName": "m", "rules": [{"targetModels": [{"modelServerName": "x"}]}]},
 }
+TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": POD}
+SET = {"replicas": 1, "leaderWorkerTemplate": {"size": 2, "workerTemplate": TEMPLATE}}
+POLICY = {"podSelector": {}, "ingress": [{"from": [{"podSelector": {}}], "ports": [{"port": 9000}]}]}
+
+
+def thing(kind, version, **fields):
+    """An object with a name."""
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, **fields}
+
+
+BASES = {
+    "ModelServing": SERVING,
+    "ModelServer": SERVER,
+    "ModelRoute": ROUTE,
+    "Deployment": thing("Deployment", "apps/v1", spec={"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}),
+    "Service": thing("Service", "v1", spec={"selector": {"a": "b"}, "ports": [{"name": "http", "port": 80}]}),
+    "PodDisruptionBudget": thing("PodDisruptionBudget", "policy/v1", spec={"minAvailable": 1, "selector": {}}),
+    "NetworkPolicy": thing("NetworkPolicy", "networking.k8s.io/v1", spec=POLICY),
+    "ConfigMap": thing("ConfigMap", "v1", data={"a": "b"}),
+    "LeaderWorkerSet": thing("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", spec=SET),
+}
 ROLE = "spec.template.roles.0"
 SPEC = f"{ROLE}.entryTemplate.spec"
 BOX = f"{SPEC}.containers.0"
+PARTS = {"role": f"{ROLE}.", "pod": f"{SPEC}.", "container": f"{BOX}."}
+ROLE_TWO = {"name": "b", "workerReplicas": 0, "entryTemplate": {"spec": POD}}
+WORDS = {"LONG": "x" * 64, "HUGE": "x" * 2**21, "TWIN": dict(ROLE_TWO, name="a"), "...": ...}
 
 
 def changed(base, path, value):
     """``base`` with the value at a dotted path; a list grows by ``+``, ``...`` takes away."""
     result = copy.deepcopy(base)
     owner, steps = result, path.split(".")
-    for step in steps[:-1]:
-        owner = owner[int(step)] if isinstance(owner, list) else owner.setdefault(step.replace("|", "."), {})
+    for step, following in zip(steps[:-1], steps[1:], strict=True):
+        empty = [] if following == "+" else {}
+        owner = owner[int(step)] if isinstance(owner, list) else owner.setdefault(step.replace("|", "."), empty)
     last = steps[-1].replace("|", ".")
     if last == "+":
         owner.append(value)
@@ -77,50 +114,37 @@ def changed(base, path, value):
     return result
 
 
-ROLE_TWO = {"name": "b", "workerReplicas": 0, "entryTemplate": {"spec": POD}}
-WRONG = [
-    (SERVING, f"{ROLE}.entryTemplat", {}, "K8S-FIELD", "roles[0].entryTemplat"),
-    (SERVING, f"{BOX}.imagePulPolicy", "Always", "K8S-FIELD", "imagePulPolicy"),
-    (SERVING, "spec.recoveryPolicy", "Never", "K8S-CHOICE", "spec.recoveryPolicy"),
-    (SERVING, "spec.replicas", "2", "K8S-TYPE", "spec.replicas"),
-    (SERVING, f"{ROLE}.name", "thirteen-char", "K8S-LENGTH", "roles[0].name"),
-    (SERVING, f"{ROLE}.name", "A", "KTHENA-NAME", "roles[0].name"),
-    (SERVING, f"{ROLE}.workerReplicas", ..., "K8S-REQUIRED", "workerReplicas"),
-    (SERVING, f"{ROLE}.workerReplicas", 1, "KTHENA-WORKER", "workerTemplate"),
-    (SERVING, "spec.template.roles", [], "K8S-COUNT", "spec.template.roles"),
-    (SERVING, "spec.template.roles.+", dict(ROLE_TWO, name="a"), "K8S-TWIN", "roles[1].name"),
-    (SERVING, "spec.template.gangPolicy", {"minRoleReplicas": {"a": 3}}, "KTHENA-GANG", "minRoleReplicas[a]"),
-    (SERVING, "spec.rolloutStrategy", {"type": "Recreate"}, "K8S-CHOICE", "rolloutStrategy.type"),
-    (SERVING, "metadata.name", "Upper", "K8S-NAME", "metadata.name"),
-    (SERVING, "metadata.name", "n" * 60, "KTHENA-NAME", "metadata.name"),
-    (SERVING, f"{BOX}.name", ..., "K8S-REQUIRED", "containers[0].name"),
-    (SERVING, f"{BOX}.image", "a b", "POD-IMAGE", "image"),
-    (SERVING, f"{BOX}.env.+", {"name": "A"}, "K8S-TWIN", "env[1]"),
-    (SERVING, f"{BOX}.resources.limits.cpu", "4cores", "K8S-TYPE", "limits[cpu]"),
-    (SERVING, f"{BOX}.resources.limits.memory", 64, "POD-MEMORY", "limits[memory]"),
-    (SERVING, f"{BOX}.resources.requests.memory", "64m", "POD-MEMORY", "requests[memory]"),
-    (SERVING, f"{SPEC}.volumes.0", {"name": "code", "emptyDir": {"sizeLimit": "1023Ki"}}, "POD-MEMORY", "sizeLimit"),
-    (SERVING, f"{BOX}.resources.requests.cpu", "5", "POD-RESOURCE", "requests[cpu]"),
-    (SERVING, f"{BOX}.resources.requests.example|com/npu", "1", "POD-RESOURCE", "requests[example.com/npu]"),
-    (SERVING, f"{BOX}.resources.limits.example|com/npu", ..., "POD-RESOURCE", "requests[example.com/npu]"),
-    (SERVING, f"{BOX}.ports.0.containerPort", 65536, "POD-PORT", "containerPort"),
-    (SERVING, f"{BOX}.ports.0.hostPort", 9001, "POD-PORT", "hostPort"),
-    (SERVING, f"{BOX}.volumeMounts.0.name", "other", "POD-VOLUME", "volumeMounts[0].name"),
-    (SERVING, f"{SPEC}.volumes.0.configMap.defaultMode", 755, "POD-MODE", "defaultMode"),
-    (SERVER, "spec.inferenceEngine", "vllm", "K8S-CHOICE", "inferenceEngine"),
-    (SERVER, "spec.kvConnector", {"type": "Mooncake"}, "K8S-CHOICE", "kvConnector.type"),
-    (SERVER, "spec.workloadSelector.pdGroup", {"groupKey": "k"}, "K8S-REQUIRED", "pdGroup.decodeLabels"),
-    (ROUTE, "spec.modelName", ..., "KTHENA-ROUTE", "modelName"),
-    (ROUTE, "spec.rules.0.targetModels", [], "K8S-COUNT", "targetModels"),
-]
+def spelled(value):
+    """A value of the table with its words in capitals replaced, also below keys."""
+    if isinstance(value, dict):
+        return {key: spelled(value[key]) for key in value}
+    return WORDS.get(value, value) if isinstance(value, str) else value
+
+
+FILE = pathlib.Path(__file__).with_name("kubernetes_wrong.yml")
+WRONG = [(group, *row) for group, rows in yaml.safe_load(FILE.read_text(encoding="utf-8")).items() for row in rows]
 
 
 @pytest.mark.parametrize(
-    ("base", "path", "value", "rule", "place"), WRONG, ids=[f"{item[1]}-{item[3]}" for item in WRONG]
+    ("group", "path", "value", "rule", "place"), WRONG, ids=[f"{item[0]}-{item[1]}-{item[3]}" for item in WRONG]
 )
-def test_one_wrong_thing_is_named(base, path, value, rule, place):
-    found = check_manifest(changed(base, path, value))
-    assert [item for item in found if item.id == rule and item.path.endswith(place)], [item.text() for item in found]
+def test_one_wrong_thing_is_named(group, path, value, rule, place):
+    wrong = changed(BASES.get(group, SERVING), PARTS.get(group, "") + path, spelled(value))
+    found = check_manifest(wrong)
+    assert [item for item in found if item.id == rule and place in item.path], [item.text() for item in found]
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_what_they_are_made_of_is_right(kind):
+    assert [item.text() for item in check_manifest(BASES[kind])] == []
+
+
+def test_rules_are_about_fields_that_the_schema_has():
+    places = [place.rpartition(".") for place in BY_PLACE]
+    assert [
+        f"{owner}.{field}" for owner, dot, field in places if dot and field not in fields(KINDS[owner], "main")
+    ] == []
+    assert {*RULES, *CHOICES} - set(KINDS) == set()
 
 
 RIGHT = [
@@ -139,6 +163,26 @@ RIGHT = [
     (SERVER, "spec.trafficPolicy", {"timeout": "1h30m", "retry": {"attempts": 2, "retryInterval": "1.5s"}}),
     (SERVER, "spec.trafficPolicy", {"timeout": "5 minutes"}),  # the server takes any string
     (SERVER, "spec.workloadPort", ...),  # and no port at all
+    (SERVING, f"{BOX}.resources.limits.hugepages-2Mi", "1Gi"),
+    (SERVING, f"{BOX}.livenessProbe", {"grpc": {"port": 9000}, "timeoutSeconds": 0, "successThreshold": 1}),
+    (SERVING, f"{BOX}.lifecycle", {"preStop": {"httpGet": {"port": "http", "path": "/drain"}}}),
+    (SERVING, f"{BOX}.envFrom", [{"prefix": "A.B-", "configMapRef": {"name": "c", "optional": True}}]),
+    (SERVING, f"{BOX}.env.+", {"name": "3-b", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['a/b']"}}}),
+    (SERVING, f"{BOX}.ports.+", {"containerPort": 9000, "protocol": "UDP"}),
+    (SERVING, f"{SPEC}.initContainers", [{"name": "first", "image": "x:1", "ports": [{"containerPort": 9000}]}]),
+    (
+        SERVING,
+        f"{SPEC}.tolerations",
+        [{"operator": "Exists"}, {"key": "a", "effect": "NoExecute", "tolerationSeconds": 5}],
+    ),
+    (SERVING, f"{SPEC}.volumes.+", {"name": "all", "projected": {"sources": [{"secret": {"name": "s"}}]}}),
+    (SERVING, f"{SPEC}.nodeSelector", {"example.com/pool": ""}),
+    (SERVING, f"{ROLE}.workerTemplate", {"spec": {"containers": []}}),  # of no worker
+    (BASES["Deployment"], "spec.strategy", {"rollingUpdate": {"maxSurge": "150%", "maxUnavailable": "100%"}}),
+    (BASES["Deployment"], "spec.template.spec.containers.0.resources.limits.cpu", 4.5),
+    (BASES["Service"], "spec.clusterIP", "None"),
+    (BASES["Service"], "spec", {"type": "ExternalName", "externalName": "a.example.com"}),
+    (BASES["NetworkPolicy"], "spec.egress", [{"to": [{"ipBlock": {"cidr": "fd00::/8", "except": ["fd01::/16"]}}]}]),
     (ROUTE, "spec.rateLimit", {"unit": "minute", "global": {"redis": {"address": "r:6379"}}}),
 ]
 
@@ -146,6 +190,14 @@ RIGHT = [
 @pytest.mark.parametrize(("base", "path", "value"), RIGHT, ids=[item[1] for item in RIGHT])
 def test_what_is_right_is_left_alone(base, path, value):
     assert [item.text() for item in check_manifest(changed(base, path, value))] == []
+
+
+def test_mounts_of_claims_are_right_in_a_group_of_workers():
+    mount = "spec.leaderWorkerTemplate.workerTemplate.spec.containers.0.volumeMounts.+"
+    wrong = changed(BASES["LeaderWorkerSet"], mount, {"name": "data", "mountPath": "/data"})
+    assert [item.id for item in check_manifest(wrong)] == ["POD-VOLUME"]
+    claims = [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]
+    assert check_manifest(changed(wrong, "spec.leaderWorkerTemplate.volumeClaimTemplates", claims)) == []
 
 
 def test_versions_differ():

@@ -1,34 +1,28 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks one manifest without a server: Kthena's kinds, names, and templates whose pods would never be created.
-
-What a server's dry run reports, such as fields deep inside a template, is left to it.
-"""
+"""Checks one manifest without a server: the fields of its kind, and what the API server and Kthena's webhook say of their values."""
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
-from .....module_utils.kubernetes.kinds import KINDS
+from .....module_utils.kubernetes.kinds import KINDS as API
 from ....description.findings import Finding, nearest
-from .pods import pod_spec
+from .formats import RULE, is_dns1035, is_subdomain
+from .objects import look
 from .serving_rules import model_serving
-from .walk import FIELDS, SILENT, VERSIONS, is_dns1035, is_subdomain, mapping, violation, walk
+from .walk import KINDS, VERSIONS, mapping, mappings, violation, walk
 
-TEMPLATES = {  # fields that lead to the specification of a pod
-    "Pod": (("spec",),),
-    "Deployment": (("spec", "template", "spec"),),
-    "LeaderWorkerSet": (
-        ("spec", "leaderWorkerTemplate", "leaderTemplate", "spec"),
-        ("spec", "leaderWorkerTemplate", "workerTemplate", "spec"),
-    ),
-}
 # Besides their names they are left to the server.
-KTHENA = ("ModelServing", "ModelServer", "ModelRoute")
-LEFT = ("ConfigMap", "Service", "PodDisruptionBudget", "NetworkPolicy", "PodMonitor", "AutoscalingPolicy")
+LEFT = ("PodMonitor", "AutoscalingPolicy")
+KNOWN = sorted(
+    f"{API[kind][0]} {kind}" for kind in (*LEFT, *(kind for kind in KINDS if kind in API and kind != "Secret"))
+)
+SILENT = "validation of pods; a ModelServing with such a template is accepted, and its pods are never created"
+NO_PODS = "The cluster accepts the object and never creates its pods; only the controller's log reports it."
 LONGEST_STATEFUL_SET = 63 - len("-") - 10
-KNOWN = sorted(f"{KINDS[kind][0]} {kind}" for kind in (*TEMPLATES, *LEFT, *KTHENA))
 
 
 def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Finding]:
@@ -48,19 +42,22 @@ def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Find
     name = mapping(manifest.get("metadata")).get("name")
     path = f"{kind}/{name or ''}"
     found = list(_name(name, kind == "Service", f"{path}.metadata.name"))
-    if kind in KTHENA:
-        found += walk(FIELDS[kind], manifest, path, kthena_version)
+    found += walk(kind, manifest, path, kthena_version, look) if kind in KINDS else ()
+    spec = mapping(manifest.get("spec"))
     if kind == "ModelServing":
         found += model_serving(manifest, path)
-    elif kind == "ModelRoute":
-        spec = mapping(manifest.get("spec"))
-        if not spec.get("modelName") and not spec.get("loraAdapters"):
-            message, source = "neither modelName nor loraAdapters is set", "the CRD's CEL rule"
-            found.append(violation(f"{path}.spec.modelName", "KTHENA-ROUTE", message, "Set modelName.", source=source))
+    elif kind == "ModelRoute" and not spec.get("modelName") and not spec.get("loraAdapters"):
+        message, source = "neither modelName nor loraAdapters is set", "the CRD's CEL rule"
+        found.append(violation(f"{path}.spec.modelName", "KTHENA-ROUTE", message, "Set modelName.", source=source))
     elif kind == "LeaderWorkerSet":
-        found += _group_names(str(name or ""), mapping(manifest.get("spec")), f"{path}.metadata.name")
-    for steps in TEMPLATES.get(kind, ()):
-        found += _template(manifest, steps, path)
+        found += _group(str(name or ""), spec, path)
+    if kind in ("ModelServing", "LeaderWorkerSet"):  # their API does not validate templates
+        left = tuple(_left(spec, path))
+        found = [
+            dataclasses.replace(item, why=NO_PODS, source=SILENT) if item.source == RULE else item
+            for item in found
+            if item.source != RULE or not any(start in item.path and item.value.endswith(end) for start, end in left)
+        ]
     return sorted(set(found))
 
 
@@ -74,21 +71,26 @@ def _name(name: t.Any, is_service: bool, path: str) -> t.Iterator[Finding]:
         yield violation(path, "K8S-NAME", "is not a DNS subdomain (RFC 1123)", fix, name, source)
 
 
-def _group_names(name: str, spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
+def _left(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[tuple[str, str]]:
+    """Beginnings of paths and ends of values that are right: templates of no worker, and mounts of what is claimed for each pod."""
+    for index, role in enumerate(mappings(mapping(spec.get("template")).get("roles"))):
+        if not role.get("workerReplicas"):
+            yield f"{path}.spec.template.roles[{index}].workerTemplate.", ""
+    for claim in mappings(mapping(spec.get("leaderWorkerTemplate")).get("volumeClaimTemplates")):
+        yield "volumeMounts[", repr(mapping(claim.get("metadata")).get("name"))
+
+
+def _group(name: str, spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     """Workers of a group are a StatefulSet, whose pods have a label of its name and a hash of 10 characters (kubernetes issue 64023)."""
-    groups = spec.get("replicas", 1)
+    groups, size = spec.get("replicas", 1), mapping(spec.get("leaderWorkerTemplate")).get("size", 1)
     workers = f"{name}-{max(0, groups - 1)}" if isinstance(groups, int) else name
     if len(workers) > LONGEST_STATEFUL_SET:
         message = (
             f"its last group is named {workers}, with {len(workers)} characters; the maximum is {LONGEST_STATEFUL_SET}"
         )
-        yield violation(path, "K8S-NAME", message, "Choose a shorter inference_deployment.", name, SILENT)
-
-
-def _template(manifest: t.Any, steps: t.Sequence[str], path: str) -> t.Iterator[Finding]:
-    """A pod's specification, ``steps`` below the manifest."""
-    value = manifest
-    for step in steps:
-        value = mapping(value).get(step)
-    if value is not None:
-        yield from pod_spec(value, ".".join((path, *steps)))
+        yield violation(
+            f"{path}.metadata.name", "K8S-NAME", message, "Choose a shorter inference_deployment.", name, RULE
+        )
+    if isinstance(size, int) and size < 1:
+        place, source = f"{path}.spec.leaderWorkerTemplate.size", "the webhook of LeaderWorkerSet"
+        yield violation(place, "K8S-VALUE", "must be at least 1", value=size, source=source)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ....description.findings import Finding
-from .pods import pod_spec
-from .walk import is_dns1035, mapping, mappings, violation
+from .formats import is_dns1035
+from .walk import mapping, mappings, violation
 
 WEBHOOK = "Kthena's validating webhook for ModelServing"
 DNS1035 = "Use lower-case letters, digits and '-', beginning with a letter."
@@ -62,9 +62,6 @@ def _templates(role: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     if _whole(role.get("workerReplicas"), 0) > 0 and not role.get("workerTemplate"):
         message, fix = "is required when workerReplicas is greater than 0", "Set the template of the workers' pods."
         yield violation(f"{path}.workerTemplate", "KTHENA-WORKER", message, fix, source=WEBHOOK)
-    for key in ("entryTemplate", "workerTemplate"):
-        if mapping(role.get(key)).get("spec") is not None:
-            yield from pod_spec(role[key]["spec"], f"{path}.{key}.spec")
 
 
 def _gang(template: t.Mapping[str, t.Any], roles: list[t.Mapping[str, t.Any]], path: str) -> t.Iterator[Finding]:

@@ -39,7 +39,10 @@ def W(rule, family, changes, where="", also=()):
 P, D, C = "inference_pools.prefill", "inference_pools.decode", "inference_pools.colocated"
 MASTER, STORE, ROUTER = "inference_mooncake_master.args", "inference_store", "inference_router"
 
-ENGINE_FOLLOWS = ("K8S-ROUTER-IMAGE",)
+ENGINE_FOLLOWS = (
+    "K8S-MANIFEST",
+    "K8S-ROUTER-IMAGE",
+)
 CERTIFIED = {f"{ROUTER}.certificate": "/etc/ssl/one.pem", f"{ROUTER}.certificate_key": "/etc/ssl/one.key"}
 KNOWN = {"inference_secrets.client_keys": "one two"}
 TWO = {f"{ROUTER}.instances": 2, f"{ROUTER}.balancer": "haproxy"}
@@ -287,14 +290,19 @@ MISTAKES: tuple[Mistake, ...] = (
         {"inference_kubernetes.router.node_port": 8080, "inference_kubernetes.router.service_type": "NodePort"},
     ),
     M(
-        "K8S-LABEL",
+        "K8S-MANIFEST",
         "kubernetes",
         {"inference_kubernetes.labels": {"Team Name": "x"}},
         "inference_kubernetes.labels.Team Name",
     ),
-    M("K8S-LABEL", "kubernetes", {"inference_kubernetes.labels": {"team": "x y"}}, "inference_kubernetes.labels.team"),
     M(
-        "K8S-LABEL",
+        "K8S-MANIFEST",
+        "kubernetes",
+        {"inference_kubernetes.labels": {"team": "x y"}},
+        "inference_kubernetes.labels.team",
+    ),
+    M(
+        "K8S-MANIFEST",
         "kubernetes",
         {"inference_kubernetes.mounts": [{"name": "My_Vol", "path": "/data", "host_path": "/d"}]},
         "inference_kubernetes.mounts[0].name",
@@ -1280,27 +1288,32 @@ MISTAKES: tuple[Mistake, ...] = (
         "K8S-MANIFEST",
     ),
     M("K8S-MODEL-PATH", "kubernetes", {"inference_kubernetes.model_path": "/data/m"}),
-    M("K8S-MANIFEST", "kubernetes", {"inference_kubernetes.serving": {"replcas": 2}}, "ModelServing/demo.spec.replcas"),
+    M(
+        "K8S-MANIFEST",
+        "kubernetes",
+        {"inference_kubernetes.serving": {"replcas": 2}},
+        "inference_kubernetes.serving.replcas",
+    ),
     M("K8S-ENGINE", "kubernetes", {"inference_engine": "vllm_cpu", "inference_hardware": "cpu"}, also=ENGINE_FOLLOWS),
     M("K8S-INSTANCES", "kubernetes", {f"{D}.instances": 0}, also=("K8S-MANIFEST", "PLACE-GROUP")),
     M("K8S-ROLE", "kubernetes", {"inference_kubernetes.pods": {"decod": {}}}, "inference_kubernetes.pods.decod"),
     *(
-        M(
-            "K8S-PEER",
-            "kubernetes",
-            {f"inference_kubernetes.network.{name}": [peer]},
-            f"inference_kubernetes.network.{place}",
-        )
-        for name, peer, place in (
-            ("clients", "10.0.0.0/8", "clients[0]"),
-            ("clients", {"ipBlock": {"cidr": "10.0.0.0"}}, "clients[0].ipBlock.cidr"),
-            ("clients", {"ipBlock": {"cidr": "10.0.0.0/33"}}, "clients[0].ipBlock.cidr"),
-            ("clients", {"ipBlock": {"cidr": "10.0.0.0/255.0.0.0"}}, "clients[0].ipBlock.cidr"),
-            ("clients", {"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1"]}}, "clients[0].ipBlock.except[0]"),
-            ("clients", {"podSelector": {"app": "web"}}, "clients[0].podSelector.app"),
-            ("clients", {"podSelector": {}, "ipBlock": {"cidr": "10.0.0.0/8"}}, "clients[0]"),
-            ("observers", {"namespace": "monitoring"}, "observers[0].namespace"),
-            ("observers", {}, "observers[0]"),
+        M("K8S-MANIFEST", "kubernetes", {"inference_kubernetes.network.clients": [peer]}, place)
+        for peer, place in (
+            ("10.0.0.0/8", "inference_kubernetes.network.clients[0]"),
+            ({"ipBlock": {"cidr": "10.0.0.0"}}, "inference_kubernetes.network.clients[0].ipBlock.cidr"),
+            ({"ipBlock": {"cidr": "10.0.0.0/33"}}, "inference_kubernetes.network.clients[0].ipBlock.cidr"),
+            ({"ipBlock": {"cidr": "10.0.0.0/255.0.0.0"}}, "inference_kubernetes.network.clients[0].ipBlock.cidr"),
+            (
+                {"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1"]}},
+                "inference_kubernetes.network.clients[0].ipBlock.except[0]",
+            ),
+            (
+                {"podSelector": {}, "ipBlock": {"cidr": "10.0.0.0/8"}},
+                "NetworkPolicy/demo-router.spec.ingress[0].from[0]",
+            ),
+            ({}, "NetworkPolicy/demo-router.spec.ingress[0].from[0]"),
+            ({"podSelector": {"app": "web"}}, "inference_kubernetes.network.clients[0].podSelector.app"),
         )
     ),
     *(
