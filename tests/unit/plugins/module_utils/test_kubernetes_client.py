@@ -1,16 +1,24 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The messages of a connection: they name the server, the kubeconfig and the context. No library is needed."""
+"""The messages of a connection: they name the server, the kubeconfig and the context. Only the last test needs the library."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import types
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import client as clients
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.client import Client
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import KubernetesProblem, Refused
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.cluster import UNSEEN, Cluster
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import (
+    KubernetesProblem,
+    Refused,
+    Unreachable,
+)
 
 
 @pytest.fixture
@@ -94,3 +102,35 @@ def test_no_answer_and_a_wrong_certificate_are_told_apart(client):
 def test_refusals_are_told_apart(code, text, passing, right):
     found = Refused(code, "", text)
     assert (found.is_passing(), found.is_missing_right()) == (passing, right)
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{{name: here, context: {{cluster: here, user: me}}}}]
+clusters: [{{name: here, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
+users: [{{name: me, user: {{token: t}}}}]
+"""
+
+
+def test_a_silent_server_is_told_in_half_a_minute(tmp_path, monkeypatch):
+    """It accepts connections and answers none: no attempt is multiplied by the library."""
+    pytest.importorskip("kubernetes")
+    pauses, poll = [], 5
+    assert UNSEEN * clients.FIRST[1] + poll <= 30 and UNSEEN * clients.FIRST[0] + poll <= 30
+    monkeypatch.setattr(clients, "FIRST", (0.2, 0.2))
+    with socket.create_server(("127.0.0.1", 0), backlog=20) as server:
+        path = tmp_path / "config"
+        path.write_text(KUBECONFIG.format(port=server.getsockname()[1]), encoding="utf-8")
+        cluster = Cluster(Client(str(path)), "serving", poll=poll)
+        cluster.sleep = pauses.append
+        with pytest.raises(Unreachable, match="does not answer"):
+            cluster.list("Pod")
+        server.settimeout(0.2)
+        asked = 0
+        with contextlib.suppress(TimeoutError):
+            while True:
+                server.accept()[0].close()
+                asked += 1
+    assert (asked, pauses) == (UNSEEN, [poll])
