@@ -15,6 +15,7 @@ from ansible_collections.ascend.inference.tests.unit.docs.test_rules_page import
 
 ROOT = chinese.ROOT
 GUIDE = ROOT / "docs/docsite/rst/guide_findings.rst"
+FORMATS = ROOT / "plugins/plugin_utils/runtimes/kubernetes/manifest/formats.yml"
 ID = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)+")
 OTHERS = re.compile(r"(CVE|PYSEC|GHSA)-.+")  # ids of others, with links to their own pages
 NO_IDS = {"MAX-MODEL-LEN", "MAX-NUM-SEQS"}  # heads of columns
@@ -33,8 +34,8 @@ def nodes():
 
 @functools.cache
 def printed():
-    """Ids in the code: texts with their form, without those of the function ``gap``, which puts ADVISE- before its first argument."""
-    found, gaps = set(), set()
+    """Ids in the code: texts with their form, without those of the function ``gap``, which puts ADVISE- before its first argument; and in tables."""
+    found, gaps = set(re.findall(r"\bid: ([A-Z0-9-]+)", FORMATS.read_text(encoding="utf-8"))), set()
     for node in nodes():
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and ID.fullmatch(node.value):
             found.add(node.value)
