@@ -1,17 +1,22 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shapes of kinds besides Kthena's; PodMonitor and LeaderWorkerSet are CRDs, with what the webhook of the last refuses."""
+"""Shapes of kinds besides Kthena's, of the published fields; PodMonitor and LeaderWorkerSet are CRDs, with what the webhook of the last refuses."""
 
 from __future__ import annotations
 
+import json
+import pathlib
 import re
 
 import fake_pods
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+FIELDS = json.loads((ROOT / "plugins/plugin_utils/runtimes/kubernetes/manifest/schema.json").read_text("utf-8"))
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 EITHER = {"x-kubernetes-int-or-string": True}
 FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+WORDS = {"string": TEXT, "int": NUMBER, "bool": {"type": "boolean"}, "int or string": EITHER, "quantity": EITHER}
 
 
 def record(required="", **fields):
@@ -19,42 +24,35 @@ def record(required="", **fields):
     return {"type": "object", "properties": fields, "required": required.split()}
 
 
-def several(shape, least=0):
-    """A list."""
-    return {"type": "array", "items": shape, "minItems": least}
+def opened(shape):
+    """A part of the collection's file of published fields as a schema of OpenAPI. Pods are judged where they are made."""
+    if isinstance(shape, str):
+        word, dummy, span = shape.partition(" ") if ".." in shape else (shape, "", "")
+        if word[:1] == "=":
+            return dict(TEXT, enum=word[1:].split("|"))
+        if word[:1].isupper():
+            return FREE if word in ("PodSpec", "ObjectMeta") else opened(FIELDS[word])
+        least, most = (int(end) if end else None for end in (span.split("..") if span else ("", "")))
+        ends = {name: end for name, end in (("minimum", least), ("maximum", most)) if end is not None}
+        return dict(WORDS.get(word, {}), **(ends if word == "int" else {}))
+    if "list" in shape:
+        return {"type": "array", "items": opened(shape["list"]), "minItems": shape.get("least", 0)}
+    if "*" in shape:
+        return {"type": "object", "additionalProperties": opened(shape["*"])}
+    needed = " ".join(name.rstrip("!") for name in shape if name.endswith("!"))
+    return record(needed, **{name.rstrip("!"): opened(shape[name]) for name in shape})
 
 
-EXPRESSION = record("key operator", key=TEXT, operator=TEXT, values=several(TEXT))
-SELECTOR = record(matchLabels={"type": "object", "additionalProperties": TEXT}, matchExpressions=several(EXPRESSION))
-PEER = record(
-    ipBlock=record("cidr", cidr=TEXT, **{"except": several(TEXT)}),
-    namespaceSelector=SELECTOR,
-    podSelector=SELECTOR,
-)
-PORTS = several(record(port=EITHER, endPort=NUMBER, protocol={"type": "string", "enum": ["TCP", "UDP", "SCTP"]}))
-RULE = record(ports=PORTS, **{"from": several(PEER)})
-POLICY = record(
-    "podSelector",
-    podSelector=SELECTOR,
-    ingress=several(RULE),
-    egress=several(record(ports=PORTS, to=several(PEER))),
-    policyTypes=several({"type": "string", "enum": ["Ingress", "Egress"]}),
-)
 ENDPOINT = record(port=TEXT, portNumber=NUMBER, path=TEXT, interval=TEXT, scheme=TEXT)
 MONITOR = record(
     "selector podMetricsEndpoints",
-    selector=SELECTOR,
-    podMetricsEndpoints=several(ENDPOINT),
+    selector=opened("LabelSelector"),
+    podMetricsEndpoints={"type": "array", "items": ENDPOINT},
     namespaceSelector=FREE,
     jobLabel=TEXT,
 )
 ATTRIBUTES = record(namespace=TEXT, verb=TEXT, group=TEXT, resource=TEXT, name=TEXT, subresource=TEXT, version=TEXT)
-BUDGET = record(
-    selector=SELECTOR,
-    minAvailable=EITHER,
-    maxUnavailable=EITHER,
-    unhealthyPodEvictionPolicy={"type": "string", "enum": ["IfHealthyBudget", "AlwaysAllow"]},
-)
+BUDGET, POLICY = opened("PodDisruptionBudgetSpec"), opened("NetworkPolicySpec")
 BUILT_IN = {
     "PodDisruptionBudget": record("spec", spec=BUDGET),
     "NetworkPolicy": record("spec", spec=POLICY),
@@ -86,28 +84,9 @@ def crd(group, plural, kind, spec, version="v1"):
     }
 
 
-TEMPLATE = record("spec", metadata=FREE, spec=FREE)
-POLICIES = ["RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None", "Default"]
-ROLLING = record(partition=NUMBER, maxSurge=EITHER, maxUnavailable=EITHER)
-SET = record(
-    "leaderWorkerTemplate",
-    replicas=NUMBER,
-    startupPolicy={"type": "string", "enum": ["LeaderCreated", "LeaderReady"]},
-    rolloutStrategy=record(
-        "type", type={"type": "string", "enum": ["RollingUpdate"]}, rollingUpdateConfiguration=ROLLING
-    ),
-    networkConfig=FREE,
-    leaderWorkerTemplate=record(
-        "workerTemplate",
-        size=dict(NUMBER, minimum=1),
-        restartPolicy={"type": "string", "enum": POLICIES},
-        leaderTemplate=TEMPLATE,
-        workerTemplate=TEMPLATE,
-    ),
-)
 CRDS = [
     crd("monitoring.coreos.com", "podmonitors", "PodMonitor", MONITOR),
-    crd("leaderworkerset.x-k8s.io", "leaderworkersets", "LeaderWorkerSet", SET),
+    crd("leaderworkerset.x-k8s.io", "leaderworkersets", "LeaderWorkerSet", opened(FIELDS["LeaderWorkerSet"]["spec!"])),
 ]
 
 
@@ -218,6 +197,8 @@ def set_problems(thing):
     """An update that could never begin, and a name that its Service cannot have."""
     rollout = thing.get("spec", {}).get("rolloutStrategy") or {}
     found = stands_still(rollout.get("rollingUpdateConfiguration"), "spec.rolloutStrategy.rollingUpdateConfiguration")
+    if thing["spec"]["leaderWorkerTemplate"].get("size", 1) < 1:
+        found.append("spec.leaderWorkerTemplate.size: Invalid value: size must be equal or greater than 1")
     if not re.fullmatch(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", thing["metadata"]["name"]):
         found.append("metadata.name: Invalid value: a DNS-1035 label")
     return found

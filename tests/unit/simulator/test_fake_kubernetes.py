@@ -373,7 +373,7 @@ def test_a_leader_worker_set_replaces_whole_groups_from_the_last_one_on():
     store.remove("leaderworkersets", "n", "w")
     assert step() == {}
     assert store.list("services") == []
-    with pytest.raises(Refused, match="out of range"):
+    with pytest.raises(Refused, match="equal or greater than 1"):
         api.judge(groups(size=0), None)
     wrong = groups()
     wrong["metadata"]["name"] = "1w"
