@@ -18,12 +18,24 @@ options:
     description: Not used.
     type: list
     elements: str
+  fit:
+    description: List the recipes that fit the hosts of the inventory, and why the others do not. No host is contacted.
+    type: bool
+    default: false
+  facts:
+    description: A file that the playbook C(check) wrote (C(inference_check_json)), which has the number and memory of the hosts' NPUs.
+    type: str
+    default: ""
 """
 
 EXAMPLES = r"""
 - name: List the recipes
   ansible.builtin.debug:
     msg: "{{ query('ascend.inference.recipes') }}"
+
+- name: List the recipes that fit the inventory
+  ansible.builtin.debug:
+    msg: "{{ query('ascend.inference.recipes', fit=true) }}"
 """
 
 RETURN = r"""
@@ -35,9 +47,12 @@ _raw:
 
 import typing as t
 
+from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
-from ..plugin_utils.recipes.apply import recipe_lines
+from ..plugin_utils.description.findings import PlanError
+from ..plugin_utils.recipes.shelf import recipe_lines
+from ..plugin_utils.views.recipe_fit import fit_lines, racks
 
 
 class LookupModule(LookupBase):
@@ -45,4 +60,10 @@ class LookupModule(LookupBase):
 
     def run(self, terms: list[str], variables: t.Any = None, **kwargs: t.Any) -> list[str]:
         """The lines."""
-        return recipe_lines()
+        self.set_options(var_options=variables, direct=kwargs)
+        if not self.get_option("fit"):
+            return recipe_lines()
+        try:
+            return fit_lines(racks(variables["groups"], variables["hostvars"], self.get_option("facts")))
+        except PlanError as error:
+            raise AnsibleLookupError(str(error)) from error

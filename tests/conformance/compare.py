@@ -184,6 +184,7 @@ class Comparison:
         elif key == "consumer_is_to_load" and theirs == UNSET:
             reason = "DERIVED"  # without another connector decode gets the KV cache from the store alone
         elif key in ("prefill", "decode") and isinstance(theirs, dict) and isinstance(ours, dict):
+            theirs = {name: value for name, value in theirs.items() if name != "pp_size" or str(value) != "1"}
             ours = {name: value for name, value in ours.items() if name != "pp_size" or name in theirs}
         elif key in declared.IGNORED_KEYS or key == "register_buffer":
             reason = "IGNORED" if ours == UNSET else "DERIVED" if theirs == UNSET else ""

@@ -1,60 +1,67 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the recipes from a corpus of documented deployments, and the facts of these deployments that a test compares them with.
+"""Compiles the recipes from the source distributions of SHELF, their tutorials and the deployments of their CI.
 
-    python tests/conformance/make_recipes.py CORPUS
+``make releases`` compares the shelf with what this compiles, and ``make releases ARGS=--write`` writes it again:
+catalogue_data.py, and recipes.json with the facts that a test compares the recipes' plans with.
 
-A recipe holds what ``translate`` makes of an entry, but for the hosts and the model: sizes of pools, arguments, environment,
-connector. Settings of single hosts are left out, since a recipe knows no hosts.
+A recipe holds what ``translate`` makes of a deployment, but for the hosts and the model: sizes of pools, arguments, environment,
+connector. What a source gives single hosts is left out, or taken from the first. A guide that the planner refuses gets no recipe,
+but a line with the reason. KEPT recipes are of other sources, and are written again from their facts.
 """
 
 from __future__ import annotations
 
 import json
 import pathlib
-import pprint
-import sys
+import re
+import time
 import typing as t
 
-import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.engines.registry import DEFAULT
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.apply import merged
+from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue import RECIPES, Recipe, write
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ADDITIONAL_SPANS, ORDER
-from ansible_collections.ascend.inference.tests.conformance.facts import to_facts
+from ansible_collections.ascend.inference.tests.conformance import guides_ci, guides_pages
+from ansible_collections.ascend.inference.tests.conformance.compare import Difference
+from ansible_collections.ascend.inference.tests.conformance.compare import compare as compare_plan
+from ansible_collections.ascend.inference.tests.conformance.documented import Documented
+from ansible_collections.ascend.inference.tests.conformance.facts import from_facts, to_facts
 from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
+from ansible_collections.ascend.inference.tests.conformance.recipe_names import name_of
 from ansible_collections.ascend.inference.tests.conformance.translate import translate
+from ansible_collections.ascend.inference.tests.releases import compare
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGET = ROOT / "plugins" / "plugin_utils" / "recipes" / "catalogue.py"
+TARGET = ROOT / "plugins" / "plugin_utils" / "recipes" / "catalogue_data.py"
 CASES = ROOT / "tests" / "conformance" / "recipes.json"
-# name -> id of the entry
-CHOSEN = {
-    "deepseek-r1-w8a8-a3": "tests/nightly/internal_dp/DeepSeek-R1-W8A8-EPLB",
-    "deepseek-v3-w8a8-a3": "tests/weekly/internal_dp/DeepSeek-V3",
-    "deepseek-v3.1-w8a8-a3": "docs/models/DeepSeek-V3.1-w8a8-mtp-QuaRot-2P1D-A3",
-    "deepseek-v3.1-w8a8-a3-128k": "tests/weekly/external_dp/DeepSeek_V3.1T_MTP1_128K_1K_PD",
-    "deepseek-v3.2-w8a8-a2": "pymotor/models-deepseek-v3_2",
-    "deepseek-v3.2-w8a8-a3": "docs/models/DeepSeek-V3.2-1P1D-A3",
-    "deepseek-v4-flash-w8a8-a2": "docs/models/DeepSeek-V4-Flash-4P1D-A2",
-    "deepseek-v4-flash-w8a8-a3": "docs/models/DeepSeek-V4-Flash-1P1D-A3-mtp",
-    "deepseek-v4-flash-w8a8-a3-pool": "tests/weekly/external_dp/DeepSeek-V4-Flash-Memcache-PD-acc",
-    "deepseek-v4-pro-w4a8-a3": "docs/models/DeepSeek-V4-Pro-1P1D-A3",
-    "glm-4.7-w8a8c8-a3-layerwise": "tests/weekly/internal_dp/GLM-4.7-W8A8C8-Mooncake-Layerwise",
-    "glm-5-w4a8-a2": "pymotor/models-GLM-5",
-    "glm-5-w8a8-a3": "docs/models/GLM5-w8a8-1P1D-A3",
-    "glm-5.1-w8a8-a3": "tests/nightly/internal_dp/GLM5_1-W8A8-EP",
-    "kimi-k2.5-w4a8-a3": "tests/weekly/external_dp/Kimi-K2.5-W4A8-16k-1k-TPOT50",
-    "kimi-k2.6-w4a8-a3": "docs/models/Kimi-K2.6-w4a8-2P1D-A3",
-    "minimax-m2.7-w8a8-a3": "tests/weekly/external_dp/Minimax_m2.7_in3_5_tpot50",
-    "qwen2.5-vl-7b-a2": "docs/pd_single_node/Qwen2.5-VL-7B-1P1D",
-    "qwen2.5-vl-7b-a3-encode": "tests/weekly/single_node/Qwen2.5-VL-7B-Instruct-epd",
-    "qwen3-30b-a3b-a2-llmdatadist": "hist/v0.11.0-dev/Qwen3-30B-A3B-1P2D-llmdatadist-A2",
-    "qwen3-8b-a3-layerwise": "pymotor/user_config.json",
-    "qwen3-235b-w8a8-a3": "tests/nightly/internal_dp/Qwen3-235B-W8A8",
-    "qwen3-235b-w8a8-a3-large-ep": "tests/weekly/external_dp/QWEN3_235B_PD",
-    "qwen3.5-122b-w4a8-a3": "tests/weekly/external_dp/Qwen3.5-122B-A10B-w4a8-16k-1k-TPOT50-0-PD",
-    "qwen3.5-397b-w8a8-a3": "tests/weekly/external_dp/Qwen-3.5-397B-A17B-W8A8-PD",
-    "qwen3.5-397b-w8a8-a3-pool": "tests/weekly/single_node/Qwen3.5-397B-Memcache-perf",
+SHELF = (DEFAULT.release, compare.newest())  # the first release that has a guide has it on the shelf
+HARDWARE = ("a2", "a3")
+# Models whose guides without prefill/decode get a recipe, too
+MIXED = re.compile(
+    r"deepseek-v[34]|glm-[45]|kimi-k\d|minimax-m\d|qwen3(?!-a[23]-|-(asr|omni|embedding|reranker|next|vl-(embedding|reranker)))|hy\d"
+)
+# Recipes of other sources, for what no guide of SHELF has
+KEPT = (
+    "deepseek-r1-w8a8-a3",
+    "deepseek-v3.2-w8a8-a2",
+    "deepseek-v4-flash-w8a8-a3-pool",
+    "glm-4.7-w8a8c8-a3-layerwise",
+    "glm-5-w4a8-a2",
+    "glm-5-w8a8-a3",
+    "glm-5.1-w8a8-a3",
+    "qwen2.5-vl-7b-a3-encode",
+    "qwen3-30b-a3b-a2-llmdatadist",
+    "qwen3-8b-a3-layerwise",
+    "qwen3.5-397b-w8a8-a3-pool",
+)
+# Files with both sides of prefill/decode that no recipe can be compiled from
+UNREAD = {
+    "docs/source/tutorials/features/pd_disaggregation_mooncake_multi_node.md": "it names no model",
+    "docs/source/tutorials/features/long_sequence_context_parallel_multi_node.md": "it names no model",
 }
 LEFT_OUT = (
     "inference_engine",
@@ -67,100 +74,250 @@ LEFT_OUT = (
 OWN_ENV = {
     "DISAGGREGATED_PREFILL_PROXY_SCRIPT",
     "ENCODE_PORT",
+    "IP_ADDRESS",
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
+    "NETWORK_CARD_NAME",
     "PD_PORT",
     "PROXY_PORT",
     "SERVER_PORT",
     "VLLM_TORCH_PROFILER_WITH_STACK",
     "VLLM_USE_MODELSCOPE",
 }
-OWN_ARGS = {"allowed-local-media-path", "profiler-config"}
+OWN_VALUE = re.compile(r"<.*>|^x+$|\$|^/models/placeholder|^$")  # stands for a value of the site
+OWN_ARGS = {"allowed-local-media-path", "profiler-config", "tokenizer"}
+OF_NODE = ("headless", "api-server-count")
 HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Recipes: settings of documented deployments, by name; written by tests/conformance/make_recipes.py.
+"""Recipes: settings of documented deployments, by name; written by ``make releases ARGS=--write``.
 
-Each has its model, hardware, the release that its source is about, the source, and ``variables``: what it brings.
+SHELF: ``release date`` of the source distributions that they are compiled from.
+WITHOUT: ``page|section|hardware|release`` of guides that have no recipe, and below it what the planner says against each.
 """
 
 from __future__ import annotations
 
-import typing as t
-
 '''
 
 
-def strip(args: dict[str, t.Any], env: dict[str, t.Any]) -> None:
-    """Take away what belongs to the source, and keys of --additional-config that no release from the default one on reads."""
-    for name in OWN_ENV & set(env):
-        del env[name]
+class Compiled(t.NamedTuple):
+    """Recipes by name, the deployments that they are of, and guides without one."""
+
+    recipes: dict[str, Recipe]
+    documented: dict[str, Documented]
+    without: list[str]
+
+
+def strip(args: dict[str, t.Any], env: dict[str, t.Any], release: str = DEFAULT.release) -> list[str]:
+    """Take away what belongs to the source, and keys of --additional-config that no release from this one on reads; these keys."""
+    for name in [
+        name for name in env if name in OWN_ENV or name.lower().endswith("_proxy") or OWN_VALUE.search(str(env[name]))
+    ]:
+        if name != "ASCEND_RT_VISIBLE_DEVICES":
+            del env[name]
     for name in OWN_ARGS & set(args):
         del args[name]
     config = args.get("additional-config")
+    unread = []
     if isinstance(config, dict):
-        args["additional-config"] = {key: value for key, value in config.items() if read_by_current(key)}
+        unread = [key for key in config if not read_from(release, key)]
+        args["additional-config"] = {key: value for key, value in config.items() if key not in unread}
         if not args["additional-config"]:
             del args["additional-config"]
+    return unread
 
 
-def read_by_current(key: str) -> bool:
-    """Whether the default release or a later one reads a key of --additional-config."""
-    start = ORDER[DEFAULT.release]
+def read_from(release: str, key: str) -> bool:
+    """Whether a release or a later one reads a key of --additional-config."""
+    start = ORDER[release]
     return any(not last or ORDER[last] >= start for dummy, last in ADDITIONAL_SPANS.get(key, ()))
 
 
-def source_of(entry: t.Mapping[str, t.Any]) -> str:
-    """Where a deployment is documented: owner/name@commit:path."""
-    source = entry["source"]
-    at = source.get("commit") or source.get("ref") or source.get("tag") or ""
-    return f"{source['repo']}{f'@{at[:12]}' if at else ''}:{source['path']}"
-
-
-def recipe(entry: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """One recipe."""
-    documented = read_entry(entry)
+def recipe(documented: Documented, release: str, source: str) -> Recipe:
+    """One recipe; ``strip`` changes the deployment, too."""
+    notes = []
+    start = documented.release if documented.release in ORDER and documented.release != "main" else DEFAULT.release
+    for process in documented.processes:
+        for key in strip(process.args, process.env, max(start, DEFAULT.release, key=ORDER.__getitem__)):
+            notes.append(
+                f"{process.kind}: no release reads {key} of additional-config from this one on; it is left out"
+            )
     words = translate(documented, False)[0]
     variables = {key: value for key, value in words.items() if key not in LEFT_OUT and value}
-    for pool in variables["inference_pools"].values():
-        pool.pop("hosts", None)
+    for kind, pool in variables["inference_pools"].items():
+        hosts = list(pool.pop("hosts", {}).values())
+        for part in ("args", "env") if hosts else ():
+            kept = {key: value for key, value in hosts[0].get(part, {}).items() if key not in OF_NODE}
+            pool.setdefault(part, {}).update(kept)
+            keys = {key for host in hosts for key in host.get(part, {}) if key not in OF_NODE}
+            notes += [f"{kind}: its hosts differ in {key}; here is what the first has" for key in sorted(keys)]
         pool.pop("devices", None)
-        strip(pool.get("args", {}), pool.get("env", {}))
+        if "args" in pool:  # numbers as the text that a command line has
+            texts = {key: str(value) for key, value in pool["args"].items() if isinstance(value, (int, float))}
+            pool["args"].update({key: text for key, text in texts.items() if not isinstance(pool["args"][key], bool)})
         for empty in [word for word in ("args", "env") if not pool.get(word)]:
             pool.pop(empty, None)
+    if variables.get("inference_router") == {"flavour": "none"}:
+        del variables["inference_router"]  # the source shows no proxy; a deployment has one
     variables["inference_hardware"] = documented.hardware
     if documented.release != "main":
         variables["inference_release"] = documented.release
-    if variables.get("inference_router") == {"flavour": "none"}:
-        del variables["inference_router"]  # the source shows no proxy; a deployment has one
     return {
         "model": words["inference_model"]["path"].rstrip("/").rsplit("/", 1)[-1],
         "hardware": documented.hardware,
         "hosts": len(documented.hosts),
-        "release": documented.release
-        if documented.release != "main"
-        else f"main at {entry['source'].get('commit', '')[:12]}",
-        "source": source_of(entry),
+        "release": release,
+        "source": source,
+        "notes": list(dict.fromkeys(notes)),
         "variables": variables,
     }
 
 
-def main() -> None:
-    """Write both files."""
-    corpus = yaml.safe_load(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
-    entries = {entry["id"]: entry for entry in corpus["entries"]}
-    found = {name: recipe(entries[id_]) for name, id_ in CHOSEN.items()}
-    text = pprint.pformat(found, width=110, sort_dicts=True)
-    TARGET.write_text(f"{HEAD}RECIPES: dict[str, dict[str, t.Any]] = {text}\n", encoding="utf-8")
+def described(found: Recipe, documented: Documented) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
+    """Variables of a recipe and of its model, and an inventory with hosts like those of its source."""
+    words, inventory = translate(documented, False)
+    own = {"inference_model": words["inference_model"], "inference_engine_install": "site"}
+    if documented.proxy is None:
+        own["inference_router"] = {"flavour": "none"}
+    return merged(found["variables"], own), inventory
+
+
+def refused(found: Recipe, documented: Documented) -> list[str]:
+    """Why the planner does not take a recipe on hosts like those of its source; empty if it does."""
+    try:
+        launch_plan(*described(found, documented))
+    except PlanError as error:
+        return list(dict.fromkeys(f"{item.id}: {item.problem}" for item in error.findings if item.severity == "error"))
+    return []
+
+
+def compiled(folders: t.Mapping[str, pathlib.Path]) -> Compiled:
+    """What the unpacked source distributions of SHELF give."""
+    found = Compiled({}, {}, [])
+    for release in SHELF:
+        for entry in (*guides_pages.entries(folders[release], release), *guides_ci.entries(folders[release], release)):
+            _compile(found, entry, release)
+    return found
+
+
+def _compile(found: Compiled, entry: t.Mapping[str, t.Any], release: str) -> None:
+    documented = read_entry(entry) if entry["roles"] else None
+    if documented is None or documented.hardware not in HARDWARE:
+        return
+    mixed = documented.kinds == ["colocated"] and not any(process.kv for process in documented.processes)
+    name = name_of(documented, entry)
+    base = name.partition("-mixed")[0]
+    from_ci = entry["source"]["path"].startswith(guides_ci.CONFIGS)
+    if mixed and guides_pages.PAGES + "/features" in entry["source"]["path"]:
+        return  # it shows a feature
+    if mixed and (
+        not MIXED.match(name) or any(other.startswith(f"{base}-mixed") for other in found.recipes) and from_ci
+    ):
+        return
+    made = recipe(documented, release, f"vllm-ascend {release}: {entry['source']['path']}")
+    same = [other for other in found.recipes if other == name or other.startswith(f"{name}-")]
+    if any(_alike(made, found.recipes[other]) for other in same):
+        return
+    reasons = refused(made, documented)
+    if reasons:
+        page = f"{entry['source']['path']}|{entry.get('section', '')}|{documented.hardware}|{release}"
+        found.without.append("\n  ".join((page, *reasons)))
+        return
+    if name in found.recipes and (mixed or from_ci):
+        return  # another load of the same deployment
+    if name in found.recipes:
+        name = next(f"{name}-{number}" for number in range(2, 99) if f"{name}-{number}" not in found.recipes)
+    found.recipes[name], found.documented[name] = made, documented
+
+
+def _alike(one: Recipe, other: Recipe) -> bool:
+    """Whether recipes are of one guide of two releases: the same source, sizes and number of hosts."""
+
+    def shape(item: Recipe) -> t.Any:
+        pools = item["variables"]["inference_pools"]
+        sizes = {
+            kind: {word: pools[kind][word] for word in pools[kind] if word not in ("args", "env", "kv")}
+            for kind in pools
+        }
+        return (
+            item["source"].split(": ", 1)[-1],
+            item["model"],
+            item["hosts"],
+            sizes,
+            item["variables"].get("inference_kv_transfer"),
+        )
+
+    return shape(one) == shape(other) and (one["release"] != other["release"] or one["variables"] == other["variables"])
+
+
+def kept() -> Compiled:
+    """The recipes of KEPT, from their facts."""
+    found = Compiled({}, {}, [])
+    for facts in json.loads(CASES.read_text(encoding="utf-8")):
+        name = facts["recipe"]
+        if name in KEPT:
+            found.documented[name] = from_facts(facts)
+            found.recipes[name] = recipe(from_facts(facts), RECIPES[name]["release"], facts["source"])
+    return found
+
+
+def texts(new: Compiled, folders: t.Mapping[str, pathlib.Path]) -> dict[pathlib.Path, str]:
+    """Both files with their text."""
+    old = kept()
+    recipes = dict(sorted({**old.recipes, **new.recipes}.items()))
     lines = []
-    for name, id_ in CHOSEN.items():
-        documented = read_entry(entries[id_])
-        for process in documented.processes:
-            strip(process.args, process.env)
-        facts = {"recipe": name, "source": source_of(entries[id_]), **to_facts(documented)}
+    for name, made in old.recipes.items():
+        facts = {"recipe": name, "source": made["source"], **to_facts(old.documented[name])}
         lines.append(json.dumps(facts, sort_keys=True, separators=(",", ":")))
-    CASES.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+    dates = [
+        f"{name} {time.strftime('%Y-%m-%d', time.gmtime((folders[name] / 'PKG-INFO').stat().st_mtime))}"
+        for name in SHELF
+    ]
+    tables = {"SHELF": "\n".join(dates), "WITHOUT": "\n".join(new.without), "RECIPES": write(recipes).rstrip("\n")}
+    data = HEAD + "\n".join(f'{name} = r"""\n{text}\n"""\n' for name, text in tables.items())
+    return {TARGET: data, CASES: "[\n" + ",\n".join(lines) + "\n]\n"}
 
 
-if __name__ == "__main__":
-    main()
+def unread(folders: t.Mapping[str, pathlib.Path]) -> list[str]:
+    """Tutorials and deployments of the CI with both sides of prefill/decode that no reader finds a deployment in."""
+    found = []
+    for release in SHELF:
+        folder = folders[release]
+        run = guides_ci.chosen(folder)
+        paths = [*folder.glob(f"{guides_pages.PAGES}/*/*.md"), *folder.glob(f"{guides_ci.CONFIGS}/**/*.yaml")]
+        read = [*guides_pages.entries(folder, release), *guides_ci.entries(folder, release)]
+        sources = {entry["source"]["path"] for entry in read if entry["roles"]}
+        for path in paths:
+            text, name = path.read_text(encoding="utf-8"), str(path.relative_to(folder))
+            both = "kv_producer" in text and "kv_consumer" in text and (path.suffix == ".md" or path.name in run)
+            if both and name not in sources and name not in UNREAD:
+                found.append(f"{release}: {name} has prefill and decode, and no deployment is found in it")
+    return found
+
+
+def differences(folders: t.Mapping[str, pathlib.Path]) -> list[str]:
+    """What is not on the shelf as the source distributions have it, and recipes whose plans are not what they document."""
+    new = compiled(folders)
+    lines = [
+        f"recipe {name}: {item.where} is {item.documented} in its source, {item.planned} in the plan"
+        for name, made in new.recipes.items()
+        for item in added(made, new.documented[name])
+    ]
+    return (
+        unread(folders)
+        + lines
+        + [
+            f"{path.relative_to(ROOT)} is not what the source distributions of {' and '.join(SHELF)} give: make releases ARGS=--write"
+            for path, text in texts(new, folders).items()
+            if path.read_text(encoding="utf-8") != text
+        ]
+    )
+
+
+def added(recipe_: Recipe, documented: Documented) -> list[Difference]:
+    """What the plan of a recipe does otherwise than the deployment that it is of, but for settings of single hosts."""
+    words, inventory = described(recipe_, documented)
+    found = [item for item in compare_plan(documented, launch_plan(words, inventory), False) if not item.reason]
+    own = {note.partition(" differ in ")[2].partition(";")[0] for note in recipe_["notes"]} - {""}
+    return [item for item in found if not any(f" --{name}" in item.where or f"${name}" in item.where for name in own)]

@@ -21,7 +21,7 @@ from ansible_collections.ascend.inference.tests.conformance.meaning import SIZES
 Entry = t.Mapping[str, t.Any]
 LOCAL = ("localhost", "127.0.0.1")
 VAGUE = re.compile(r"^(x+[.x]*|<.*>|your.*)$", re.IGNORECASE)  # a text that stands for an address, perhaps for several
-RELEASE = re.compile(r"v(\d+\.\d+\.\d+(?:rc\d*)?)")
+RELEASE = re.compile(r"v(\d+\.\d+\.\d+(?:rc\d*|\.post\d+)?)")
 HARDWARE = {"A2": "a2", "A3": "a3", "A5": "950", "950": "950", "310P": "310p"}
 ROLE_LISTS = {"prefiller": "prefill", "decoder": "decode", "encoder": "encode", "pd": "colocated", "dp": "colocated"}
 

@@ -12,24 +12,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.kv import WORDS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.tests.conformance.documented import Documented, Process
 from ansible_collections.ascend.inference.tests.conformance.meaning import DERIVED, plain
 
-CONNECTORS = {
-    "MooncakeConnector": "mooncake",
-    "MooncakeConnectorV1": "mooncake",
-    "MooncakeHybridConnector": "mooncake_hybrid",
-    "MooncakeLayerwiseConnector": "mooncake_layerwise",
-    "LLMDataDistCMgrConnector": "llmdatadist",
-    "AscendStoreConnector": "store",
-    "MooncakeConnectorStoreV1": "store",
-    "SfaRemoteD2HConnector": "sfa_remote_d2h",
-    "RecomputeCPUOffloadConnector": "recompute_cpu_offload",
-    "SimpleCPUOffloadConnector": "simple_cpu_offload",
-    "OffloadingConnector": "offloading",
-    "UCMConnector": "ucm",
-}
 FLAVOURS = {
     "load_balance_proxy_server_example.py": "load_balance",
     "load_balance_proxy_layerwise_server_example.py": "layerwise",
@@ -189,7 +176,7 @@ def _model(entry: Documented) -> Words:
     names = {
         str(process.args.get("served-model-name") or process.model)
         for process in entry.processes
-        if process.kind != "encode"
+        if process.kind != "encode" and not process.headless
     }
     return {"path": _models(entry)[0], "name": names.pop() if len(names) == 1 else first.model}
 
@@ -264,7 +251,7 @@ def _environment(process: Process) -> Words:
 
 def connector_word(child: t.Mapping[str, t.Any]) -> str:
     """The user's word for a connector; one that has none is called by its own name."""
-    return CONNECTORS.get(child["kv_connector"], child["kv_connector"])
+    return WORDS.get(child["kv_connector"].lower(), child["kv_connector"])
 
 
 def _children(kv: t.Mapping[str, t.Any] | None) -> list[Words]:

@@ -64,7 +64,8 @@ def descriptions(release: str) -> t.Iterator[Named]:
     for name, layout, changes in LAYOUTS:
         yield f"layout {layout}", *family(name, {**changes, "inference_model": dict(MODEL)})
     for name in sorted(RECIPES):
-        yield f"recipe {name}", *described(name)[:2]
+        if RECIPES[name]["release"] not in RELEASES or RECIPES[name]["release"] == release:
+            yield f"recipe {name}", *described(name)
     for entry in read_corpus(str(CASES)):
         documented = read_entry(entry)
         if documented.processes:

@@ -6,7 +6,7 @@
     run.py                    rows of the first-class releases against their sources; releases of the index without a row
     run.py --releases all     every row that has a source distribution (some 15 MB each, kept in .cache/releases)
     run.py --write            add rows for new releases and write sources_data.py and sdists_data.py of plugins/plugin_utils/releases
-                              again
+                              again, and the recipes
 
 A row is added with what the sources say. Connectors, proxies and facts of FACTS are spans and steps in matrix.py: the
 differences that remain after --write are listed, and need a person.
@@ -37,6 +37,7 @@ import unread
 from ansible_collections.ascend.inference.plugins.module_utils.install import sdist
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv import run_command, settings
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import sdists_data
+from ansible_collections.ascend.inference.tests.conformance import make_recipes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = pathlib.Path(os.environ.get("ASCEND_INFERENCE_RELEASES", str(ROOT / ".cache" / "releases")))
@@ -139,9 +140,14 @@ def main() -> int:
         names = [*compare.collected_releases(), *new]
         compare.write_data(DATA / "sources_data.py", {name: facts(name) for name in names})
         sdists.write(DATA / "sdists_data.py", sdists_data.SDISTS, source_distributions())
+    shelf = {name: unpacked(name) for name in make_recipes.SHELF}
+    if asked.write:
+        for path, text in make_recipes.texts(make_recipes.compiled(shelf), shelf).items():
+            path.write_text(text, encoding="utf-8")
     chosen = {"first-class": compare.FIRST_CLASS, "all": compare.collected_releases()}
     lines = report(chosen.get(asked.releases) or asked.releases.split(","))
     lines += compare.documented(facts(compare.newest()))
+    lines += make_recipes.differences(shelf)
     if not asked.no_index:
         importlib.reload(sdists_data)
         lines += sdists.differences(sdists_data.SDISTS, source_distributions())

@@ -23,7 +23,7 @@ def plan_memory(plan: Record, path: str, ignored: t.Collection[str] | str = ()) 
     ``ignored`` are ids of accepted checks. Raises ``PlanError`` if an engine cannot start, or if the file has not the facts that
     the table needs.
     """
-    case = Observed(plan, _facts(path))
+    case = Observed(plan, read_facts(path))
     lines = memory_lines(case)
     if not lines:
         raise PlanError([_unusable(path, _missing(case))])
@@ -33,7 +33,7 @@ def plan_memory(plan: Record, path: str, ignored: t.Collection[str] | str = ()) 
     return ["", *lines]
 
 
-def _facts(path: str) -> t.Mapping[str, Record]:
+def read_facts(path: str) -> t.Mapping[str, Record]:
     try:
         with open(path, encoding="utf-8") as stream:
             facts = json.load(stream)["facts"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ..description.findings import Finding, nearest
 from .catalogue import RECIPES
 from .scopes import PARTS, giving_way, said
@@ -90,35 +89,3 @@ def _at(variables: t.Mapping[str, t.Any], path: tuple[str, ...]) -> t.Any:
             return MISSING
         found = found[key]
     return found
-
-
-def recipe_lines() -> list[str]:
-    """Every recipe as lines for people."""
-    lines: list[str] = []
-    for name, recipe in RECIPES.items():
-        lines += [
-            name,
-            f"  {sizes(recipe)} on {recipe['hosts']} {recipe['hardware'].upper()} host{'s' if recipe['hosts'] > 1 else ''}, "
-            f"{recipe['variables'].get('inference_kv_transfer', 'none')}; documented for {recipe['release']}",
-            f"  {recipe['source']}",
-        ]
-    return lines
-
-
-def sizes(recipe: t.Mapping[str, t.Any]) -> str:
-    """The pools of a recipe: '2 x prefill (DP 2, TP 8), 1 x decode (DP 32)'."""
-    parts = []
-    for kind, pool in sorted(
-        recipe["variables"]["inference_pools"].items(), key=lambda item: ENGINE_KINDS.index(item[0])
-    ):
-        shown = [
-            f"{short} {pool[word]}"
-            for short, word in (
-                ("DP", "data_parallel_size"),
-                ("TP", "tensor_parallel_size"),
-                ("PP", "pipeline_parallel_size"),
-            )
-            if word in pool
-        ]
-        parts.append(f"{pool['instances']} x {kind}{f' ({chr(44).join(shown)})' if shown else ''}".replace(",", ", "))
-    return ", ".join(parts)

@@ -16,8 +16,7 @@ import typing as t
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue import RECIPES
-from ansible_collections.ascend.inference.tests.unit.conformance.test_recipes import described
+from ansible_collections.ascend.inference.tests.unit.conformance.test_recipes import OF_A_KIND, described
 from ansible_collections.ascend.inference.tests.unit.inventories.plan_text import plan_text, services_text
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import SHIPPED, plan_of, with_values
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import ENTRY, family
@@ -83,9 +82,9 @@ def test_plan_of_an_inventory(name):
     expect(f"inventory-{name}", shown(f"inventory-{name}"))
 
 
-@pytest.mark.parametrize("name", sorted(RECIPES))
+@pytest.mark.parametrize("name", OF_A_KIND)
 def test_plan_of_a_recipe(name):
-    variables, inventory, _documented = described(name)
+    variables, inventory = described(name)
     expect(f"recipe-{name}", services_text(launch_plan(variables, inventory), planned(WHOLE), WHOLE))
 
 
@@ -95,6 +94,6 @@ def test_plan_with_a_feature_that_no_inventory_has(name):
 
 
 def test_no_text_without_a_plan():
-    names = {f"inventory-{name}" for name in SHIPPED} | {f"recipe-{name}" for name in RECIPES}
+    names = {f"inventory-{name}" for name in SHIPPED} | {f"recipe-{name}" for name in OF_A_KIND}
     names |= {f"feature-{name}" for name in FEATURES}
     assert {path.stem for path in PLANS.glob("*.txt")} == names

@@ -68,9 +68,10 @@ def wrong(found: data.Known, path: str, value: t.Any) -> str:
             return f"one of {', '.join(sorted(choices))}"
         return ""
     kind = found.keys.get(path, "")
+    switch = isinstance(value, bool) and path.rpartition(".")[2].startswith("enable_")  # true is 1 for pydantic
     fits = {
         "bool": lambda: isinstance(value, bool) or str(value).lower() in TRUTH,
-        "int": lambda: not isinstance(value, bool) and bool(re.fullmatch(r"-?\d+(\.0+)?", str(value))),
+        "int": lambda: switch or not isinstance(value, bool) and bool(re.fullmatch(r"-?\d+(\.0+)?", str(value))),
         "float": lambda: not isinstance(value, bool) and _is_number(value),
         "str": lambda: isinstance(value, str),
         "ints": lambda: isinstance(value, list) and all(_is_whole(item) for item in value),

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.recipes import advice, apply
+from ansible_collections.ascend.inference.plugins.plugin_utils.recipes import advice, apply, shelf
 
 RECIPE = {
     "model": "M",
@@ -14,6 +14,7 @@ RECIPE = {
     "release": "0.13.0",
     "source": "https://example.org",
     "hosts": 2,
+    "notes": ["decode: it is left out"],
     "variables": {
         "inference_model": {"moe": "true"},
         "inference_args": {"seed": 1, "tags": ["a"], "empty": {}},
@@ -35,6 +36,11 @@ def recipes(monkeypatch):
     one = {**RECIPE, "hosts": 1, "variables": {"inference_pools": {"colocated": {"instances": 1}}}}
     one["variables"]["inference_kv_transfer"] = "store"
     monkeypatch.setattr(apply, "RECIPES", {"pd": RECIPE, "one": one})
+    monkeypatch.setattr(shelf, "RECIPES", {"pd": RECIPE, "one": one, "glm-5.2-x": {**RECIPE, "notes": []}})
+    monkeypatch.setattr(shelf, "SHELF", "\n0.13.0 2026-02-05\n0.18.0 2026-04-30\n")
+    monkeypatch.setattr(
+        shelf, "WITHOUT", "\na.md|5 Deploy|a2|0.13.0\n  A-RULE: it is wrong\n  B: so\nb.yaml||a3|0.18.0\n  C: d\n"
+    )
 
 
 def test_a_description_without_a_recipe_is_as_it_was():
@@ -89,13 +95,32 @@ def test_the_plan_says_what_the_recipe_brought_and_what_the_user_replaced(given,
 
 
 def test_lines_of_the_catalogue():
-    assert apply.recipe_lines() == [
+    sizes = "  2 x prefill (DP 2, TP 8, PP 1), 1 x decode (DP 32) on 2 A3 hosts, none; documented for 0.13.0"
+    assert shelf.recipe_lines() == [
+        "Compiled from the tutorials and the CI of vLLM-Ascend 0.13.0 (2026-02-05) and 0.18.0 (2026-04-30):",
+        "",
         "pd",
-        "  2 x prefill (DP 2, TP 8, PP 1), 1 x decode (DP 32) on 2 A3 hosts, none; documented for 0.13.0",
+        sizes,
         "  https://example.org",
+        "  Note: decode: it is left out",
         "one",
         "  1 x colocated on 1 A3 host, store; documented for 0.13.0",
         "  https://example.org",
+        "  Note: decode: it is left out",
+        "glm-5.2-x",
+        sizes,
+        "  https://example.org",
+        "",
+        "Guides without a recipe, because the planner refuses what they say:",
+        "a.md, A2, 0.13.0",
+        "  5 Deploy",
+        "  A-RULE: it is wrong",
+        "  B: so",
+        "b.yaml, A3, 0.18.0",
+        "  C: d",
+        "",
+        "Recipes by family, with prefill/decode and mixed:",
+        "glm-5.2: A2 none and none, A3 1 and none",
     ]
 
 
