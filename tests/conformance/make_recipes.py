@@ -30,6 +30,7 @@ from ansible_collections.ascend.inference.tests.conformance.compare import Diffe
 from ansible_collections.ascend.inference.tests.conformance.compare import compare as compare_plan
 from ansible_collections.ascend.inference.tests.conformance.documented import Documented
 from ansible_collections.ascend.inference.tests.conformance.facts import from_facts, to_facts
+from ansible_collections.ascend.inference.tests.conformance.guides_text import OPEN
 from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
 from ansible_collections.ascend.inference.tests.conformance.recipe_names import name_of
 from ansible_collections.ascend.inference.tests.conformance.translate import translate
@@ -110,13 +111,18 @@ class Compiled(t.NamedTuple):
 
 
 def strip(args: dict[str, t.Any], env: dict[str, t.Any], release: str = DEFAULT.release) -> list[str]:
-    """Take away what belongs to the source, and keys of --additional-config that no release from this one on reads; these keys."""
+    """Take away what belongs to the source, what only stands for a value of the site, and keys of --additional-config that no release
+    from this one on reads. Returns notes of the last two."""
     for name in [
         name for name in env if name in OWN_ENV or name.lower().endswith("_proxy") or OWN_VALUE.search(str(env[name]))
     ]:
         if name != "ASCEND_RT_VISIBLE_DEVICES":
             del env[name]
     for name in OWN_ARGS & set(args):
+        del args[name]
+    open_ones = [name for name in args if any(OPEN.search(text) for text in _texts(args[name]))]
+    notes = [f"--{name} names something of the site; it is left out" for name in open_ones]
+    for name in open_ones:
         del args[name]
     config = args.get("additional-config")
     unread = []
@@ -125,7 +131,16 @@ def strip(args: dict[str, t.Any], env: dict[str, t.Any], release: str = DEFAULT.
         args["additional-config"] = {key: value for key, value in config.items() if key not in unread}
         if not args["additional-config"]:
             del args["additional-config"]
-    return unread
+    return notes + [f"no release reads {key} of additional-config from this one on; it is left out" for key in unread]
+
+
+def _texts(value: t.Any) -> list[str]:
+    """The texts inside the value of an option that is a mapping."""
+    if isinstance(value, dict):
+        return [
+            text for inner in value.values() for text in _texts(inner) or ([inner] if isinstance(inner, str) else [])
+        ]
+    return []
 
 
 def read_from(release: str, key: str) -> bool:
@@ -139,10 +154,8 @@ def recipe(documented: Documented, release: str, source: str) -> Recipe:
     notes = []
     start = documented.release if documented.release in ORDER and documented.release != "main" else DEFAULT.release
     for process in documented.processes:
-        for key in strip(process.args, process.env, max(start, DEFAULT.release, key=ORDER.__getitem__)):
-            notes.append(
-                f"{process.kind}: no release reads {key} of additional-config from this one on; it is left out"
-            )
+        found = strip(process.args, process.env, max(start, DEFAULT.release, key=ORDER.__getitem__))
+        notes += [f"{process.kind}: {note}" for note in found]
     words = translate(documented, False)[0]
     variables = {key: value for key, value in words.items() if key not in LEFT_OUT and value}
     for kind, pool in variables["inference_pools"].items():

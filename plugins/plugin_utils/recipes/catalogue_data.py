@@ -1427,38 +1427,37 @@ kimi-k3-a3-mixed
       VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=3000
 minimax-m2-a2-mixed
   from a2 1 MiniMax-M2 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/MiniMax-M2.md'
+  note 'colocated: --speculative-config names something of the site; it is left out'
   deployment inference_kv_transfer=none
   pools colocated
   colocated expert_parallel=true instances=1 tensor_parallel_size=8 '--additional-config={"enable_cpu_binding":true,"enable_flashcomm1":true}'
       '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --gpu-memory-utilization=0.85 --max-num-batched-tokens=32768 --max-num-seqs=32
-      '--model-loader-extra-config={"enable_multithread_load":true,"num_threads":16}' --quantization=ascend --seed=1024
-      '--speculative-config={"method":"eagle3","model":"/path/to/weight/Eagle3/","num_speculative_tokens":3}' --trust-remote-code HCCL_BUFFSIZE=512
-      HCCL_INTRA_PCIE_ENABLE=1 HCCL_INTRA_ROCE_ENABLE=0 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false
+      '--model-loader-extra-config={"enable_multithread_load":true,"num_threads":16}' --quantization=ascend --seed=1024 --trust-remote-code
+      HCCL_BUFFSIZE=512 HCCL_INTRA_PCIE_ENABLE=1 HCCL_INTRA_ROCE_ENABLE=0 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false
       PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1
 minimax-m2-a3
   from a3 2 MiniMax-M2 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/MiniMax-M2.md'
+  note 'prefill: --speculative-config names something of the site; it is left out'
+  note 'decode: --speculative-config names something of the site; it is left out'
   deployment inference_kv_transfer=mooncake
   pools prefill decode
   all data_parallel_size=2 expert_parallel=true instances=1 load_balancing=external tensor_parallel_size=8
       '--additional-config={"enable_cpu_binding":true}' --gpu-memory-utilization=0.75 --max-model-len=200000 --max-num-batched-tokens=16384
       --quantization=ascend --trust-remote-code HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 PYTHONHASHSEED=0
       PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1 VLLM_ASCEND_ENABLE_FUSED_MC2=1
-  prefill --enforce-eager --max-num-seqs=64 '--speculative-config={"method":"eagle3","model":"/path/to/weight/Eagle3/","num_speculative_tokens":1}'
-      HCCL_BUFFSIZE=1024 VLLM_ASCEND_ENABLE_FLASHCOMM1=1
+  prefill --enforce-eager --max-num-seqs=64 HCCL_BUFFSIZE=1024 VLLM_ASCEND_ENABLE_FLASHCOMM1=1
   decode --async-scheduling '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --enable-prefix-caching=false --max-num-seqs=16
-      '--speculative-config={"method":"eagle3","model":"/path/to/weight/Eagle3/","num_speculative_tokens":3}' HCCL_BUFFSIZE=2048
-      VLLM_ASCEND_ENABLE_FLASHCOMM1=0
+      HCCL_BUFFSIZE=2048 VLLM_ASCEND_ENABLE_FLASHCOMM1=0
 minimax-m2-a3-mixed
   from a3 1 MiniMax-M2 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/MiniMax-M2.md'
+  note 'colocated: --speculative-config names something of the site; it is left out'
   deployment inference_kv_transfer=none
   pools colocated
   colocated data_parallel_size=4 expert_parallel=true instances=1 tensor_parallel_size=4
       '--additional-config={"enable_cpu_binding":true,"enable_flashcomm1":true,"enable_fused_mc2":true,"weight_nz_mode":true}' --async-scheduling
       '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --gpu-memory-utilization=0.85 --max-model-len=40690 --max-num-batched-tokens=16384
-      --max-num-seqs=48 --quantization=ascend
-      '--speculative-config={"enforce_eager":true,"method":"eagle3","model":"/path/to/weight/Eagle3/","num_speculative_tokens":3}' --trust-remote-code
-      HCCL_BUFFSIZE=1024 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1
-      VLLM_ASCEND_BALANCE_SCHEDULING=0
+      --max-num-seqs=48 --quantization=ascend --trust-remote-code HCCL_BUFFSIZE=1024 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1
+      PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1 VLLM_ASCEND_BALANCE_SCHEDULING=0
 minimax-m2.5-w8a8-a3-in32k-bs4-1
   from a3 3 MiniMax-M2.5-w8a8-QuaRot 0.30.0rc2 'vllm-ascend 0.30.0rc2: tests/e2e/cases/models/configs/MiniMax/MiniMax-PD-in32k-bs4-1.yaml'
   deployment inference_kv_transfer=mooncake
@@ -1638,22 +1637,22 @@ qwen3-235b-w8a8-a3-3.5k-1.5k
       --max-num-batched-tokens=4096 --max-num-seqs=15 DYNAMIC_EPLB=true EXPERT_MAP_RECORD=true HCCL_BUFFSIZE=1024
 qwen3-30b-a2-mixed
   from a2 1 Qwen3-30B-A3B 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/Qwen3-30B-A3B.md'
+  note 'colocated: --speculative-config names something of the site; it is left out'
   deployment inference_kv_transfer=none
   pools colocated
   colocated expert_parallel=true instances=1 tensor_parallel_size=4 '--additional-config={"enable_flashcomm1":true,"weight_nz_mode":2}'
       --async-scheduling '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --distributed-executor-backend=mp --enable-prefix-caching=false
-      --gpu-memory-utilization=0.95 --max-model-len=40960 --max-num-batched-tokens=16384 --max-num-seqs=100 --quantization=ascend
-      '--speculative-config={"method":"eagle3","model":"your_eagle3_model_path","num_speculative_tokens":3}' --trust-remote-code HCCL_BUFFSIZE=1024
-      HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
+      --gpu-memory-utilization=0.95 --max-model-len=40960 --max-num-batched-tokens=16384 --max-num-seqs=100 --quantization=ascend --trust-remote-code
+      HCCL_BUFFSIZE=1024 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
 qwen3-30b-a3-mixed
   from a3 1 Qwen3-30B-A3B 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/Qwen3-30B-A3B.md'
+  note 'colocated: --speculative-config names something of the site; it is left out'
   deployment inference_kv_transfer=none
   pools colocated
   colocated expert_parallel=true instances=1 tensor_parallel_size=4 '--additional-config={"enable_flashcomm1":true,"weight_nz_mode":2}'
       --async-scheduling '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --distributed-executor-backend=mp --enable-prefix-caching=false
-      --gpu-memory-utilization=0.95 --max-model-len=40960 --max-num-batched-tokens=16384 --max-num-seqs=100 --quantization=ascend
-      '--speculative-config={"method":"eagle3","model":"your_eagle3_model_path","num_speculative_tokens":3}' --trust-remote-code HCCL_BUFFSIZE=1024
-      HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
+      --gpu-memory-utilization=0.95 --max-model-len=40960 --max-num-batched-tokens=16384 --max-num-seqs=100 --quantization=ascend --trust-remote-code
+      HCCL_BUFFSIZE=1024 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
 qwen3-30b-a3b-a2-llmdatadist
   from a2 3 Qwen3-30B-A3B 0.11.0 vllm-project/vllm-ascend@b30408353a83:docs/source/tutorials/multi_node_pd_disaggregation_llmdatadist.md
   deployment inference_kv_transfer=llmdatadist
@@ -1672,22 +1671,22 @@ qwen3-8b-a3-layerwise
   decode
 qwen3-coder-30b-a2-mixed
   from a2 1 Qwen3-Coder-30B-A3B 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/Qwen3-Coder-30B-A3B.md'
+  note 'colocated: --speculative-config names something of the site; it is left out'
   deployment inference_kv_transfer=none
   pools colocated
   colocated expert_parallel=true instances=1 tensor_parallel_size=4 '--additional-config={"enable_flashcomm1":true,"weight_nz_mode":2}'
       --async-scheduling '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --distributed-executor-backend=mp --enable-prefix-caching=false
-      --gpu-memory-utilization=0.95 --max-model-len=40960 --max-num-batched-tokens=16384 --max-num-seqs=100 --quantization=ascend
-      '--speculative-config={"method":"eagle3","model":"your_eagle3_model_path","num_speculative_tokens":3}' --trust-remote-code HCCL_BUFFSIZE=1024
-      HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
+      --gpu-memory-utilization=0.95 --max-model-len=40960 --max-num-batched-tokens=16384 --max-num-seqs=100 --quantization=ascend --trust-remote-code
+      HCCL_BUFFSIZE=1024 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
 qwen3-coder-30b-a3-mixed
   from a3 1 Qwen3-Coder-30B-A3B 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/Qwen3-Coder-30B-A3B.md'
+  note 'colocated: --speculative-config names something of the site; it is left out'
   deployment inference_kv_transfer=none
   pools colocated
   colocated expert_parallel=true instances=1 tensor_parallel_size=4 '--additional-config={"enable_flashcomm1":true,"weight_nz_mode":2}'
       --async-scheduling '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --distributed-executor-backend=mp --enable-prefix-caching=false
-      --gpu-memory-utilization=0.95 --max-model-len=40960 --max-num-batched-tokens=16384 --max-num-seqs=100 --quantization=ascend
-      '--speculative-config={"method":"eagle3","model":"your_eagle3_model_path","num_speculative_tokens":3}' --trust-remote-code HCCL_BUFFSIZE=1024
-      HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
+      --gpu-memory-utilization=0.95 --max-model-len=40960 --max-num-batched-tokens=16384 --max-num-seqs=100 --quantization=ascend --trust-remote-code
+      HCCL_BUFFSIZE=1024 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
 qwen3-vl-235b-a3
   from a3 2 Qwen3-VL-235B-A22B-Instruct 0.30.0rc2 'vllm-ascend 0.30.0rc2: tests/e2e/cases/models/configs/Qwen/Qwen3-VL-235B-disagg-pd.yaml'
   deployment inference_kv_transfer=mooncake

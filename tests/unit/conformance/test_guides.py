@@ -250,6 +250,15 @@ def test_what_a_recipe_leaves_out_is_noted(shelf):
     ]
 
 
+def test_an_option_that_names_something_of_the_site_is_left_out_with_a_note(shelf):
+    draft = '--speculative-config \'{"method": "eagle3", "model": "your_draft"}\' --max-num-seqs'
+    for folder in shelf.values():
+        of_page(folder, PAIR.replace("--max-num-seqs", draft))
+    found = make_recipes.compiled(shelf).recipes["glm-5-w8a8-a3"]
+    assert "speculative-config" not in found["variables"]["inference_pools"]["decode"]["args"]
+    assert found["notes"][0] == "prefill: --speculative-config names something of the site; it is left out"
+
+
 def test_a_guide_with_prefill_and_decode_that_cannot_be_read_is_noticed(shelf):
     path = shelf[NEWEST] / guides_pages.PAGES / "models" / "Other.md"
     path.write_text("kv_producer and kv_consumer in a form that nobody knows")
