@@ -987,8 +987,7 @@ class TestWatched:
         after = WATCHED.main_processes()
         assert [name for name, pid in after.items() if pid != before.get(name)] == ["decode-0"]
         assert not [item for item in requests.requests if item.problem and item.begun > healed]
-        text = log.read_text()
-        assert "ascend.inference.watchdog" in text and "decode-0" in text, text
+        assert "decode-0 was restarted and works again" in log.read_text()
 
     def test_remove_leaves_nothing(self, watch):
         assert WATCHED.play("remove", inference_probe=PROBE).code == 0
