@@ -17,7 +17,7 @@ from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.entry.made import entry_files, entry_service
+from ..plugin_utils.entry.made import entry_files, entry_hosts, entry_service
 from ..plugin_utils.entry.usage import usage
 
 
@@ -38,4 +38,5 @@ class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
         functions = (entry_files, entry_service, usage)
-        return {f"_{function.__name__}": _adapter(function) for function in functions}
+        adapted = {f"_{function.__name__}": _adapter(function) for function in functions}
+        return {"_entry_hosts": entry_hosts, **adapted}

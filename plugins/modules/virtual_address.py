@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: virtual_address
-short_description: Keep the virtual address of a deployment's entry on one of its balancers' hosts
+short_description: Keep a virtual address on one of two hosts
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
@@ -20,9 +20,13 @@ extends_documentation_fragment:
   - ascend.inference.attributes.changing
 options:
   deployment:
-    description: Name of the deployment.
+    description: Name of the deployment, or of what else has the address.
     type: str
     required: true
+  variable:
+    description: The variable with the address, which messages name; the interface is C(virtual_interface) beside it, and the number C(virtual_router_id).
+    type: str
+    default: inference_router.virtual_address
   state:
     description: Whether this host takes part. With V(absent) everything that this module made for the deployment is removed, and so is the address.
     type: str
@@ -42,7 +46,7 @@ options:
     description: Text of C(keepalived)'s configuration, in which C(@INTERFACE@) stands for the interface. Required with O(state=present).
     type: str
   script:
-    description: Text of the script that tells whether the balancer of this host answers. Required with O(state=present).
+    description: Text of the script that tells whether this host answers. Required with O(state=present).
     type: str
   program:
     description: Path of C(keepalived).
@@ -94,6 +98,7 @@ NEEDED = ["address", "own", "configuration", "script"]
 ARGUMENTS = {
     "deployment": {"type": "str", "required": True},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "variable": {"type": "str", "default": "inference_router.virtual_address"},
     "address": {"type": "str"},
     "own": {"type": "str"},
     "interface": {"type": "str", "default": ""},
@@ -122,20 +127,22 @@ def wanted_of(module):
         return None
     if not os.path.isdir(SYSTEMD):
         raise AddressProblem(
-            "systemd does not run on this host, so nothing would start keepalived. Fix: remove inference_router.virtual_address"
+            f"systemd does not run on this host, so nothing would start keepalived. Fix: remove {params['variable']}"
         )
     if os.geteuid():
         raise AddressProblem("only root can put an address on an interface. Fix: connect as root, or set become: true")
     found = interfaces()[0]
-    interface = params["interface"] or interface_of(params["own"], found)
+    beside = f"{params['variable'].rpartition('.')[0]}.virtual_interface"
+    interface = params["interface"] or interface_of(params["own"], found, beside)
     if found is not None and interface not in found:
         raise AddressProblem(
-            f"this host has no interface {interface}, so it could never have the virtual address. Fix: set inference_router.virtual_interface to an "
-            "interface that both hosts of the balancers have, or remove it"
+            f"this host has no interface {interface}, so it could never have the virtual address. Fix: set {beside} to an "
+            "interface that both hosts have, or remove it"
         )
     return {
         **{key: params[key] for key in ("configuration", "script", "address", "program")},
         "interface": interface,
+        "variable": params["variable"],
         "ip": module.get_bin_path("ip", required=True),
     }
 

@@ -30,7 +30,8 @@ ENGINES = "engines-own-key"
 class Deployment:
     """SIMULATED: a router with the shape of the OpenAI API. It answers with its own name and keeps what it was asked."""
 
-    def __init__(self, name):
+    def __init__(self, name, address="127.0.0.1"):
+        self.address = address
         self.name, self.seen, self.ready = name, [], threading.Event()
         self.how, self.gap = "", 0.05
         (self.port,) = free_ports(1)
@@ -39,7 +40,7 @@ class Deployment:
 
     async def _serve(self):
         self.loop, self.stopped = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._client, "127.0.0.1", self.port, limit=2**28, backlog=1024)
+        server = await asyncio.start_server(self._client, self.address, self.port, limit=2**28, backlog=1024)
         self.ready.set()
         await self.stopped.wait()
         server.close()
@@ -171,7 +172,7 @@ class Entry:
         texts.update({"cert.pem": "", "key.pem": ""})
         place = {"folder": str(self.folder), "run": str(self.folder), "state": str(self.folder / "usage")}
         (self.folder / "usage").mkdir(exist_ok=True)
-        for file in entry_files(self.settings, ["here"], texts, **place):
+        for file in entry_files(self.settings, {"here": "127.0.0.1"}, texts, "here", **place):
             pathlib.Path(file["path"]).write_text(file["content"])
 
     def wait(self):

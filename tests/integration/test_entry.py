@@ -73,7 +73,9 @@ def test_haproxy_reads_every_line(tmp_path, tls):
         command += ["-keyout", "key", "-out", "cert"]
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
         texts.update({name: (tmp_path / name).read_text() for name in ("cert", "key")})
-    for file in entry_files(settings, ["h"], texts, folder=str(tmp_path), run=str(tmp_path)):
+    for file in entry_files(
+        settings, {"h": "::1"}, texts, "h", folder=str(tmp_path), run=str(tmp_path), state=str(tmp_path)
+    ):
         with open(file["path"], "w") as written:
             written.write(file["content"].replace(" b:8000", " 127.0.0.2:8000").replace(" c:8000", " 127.0.0.3:8000"))
     done = subprocess.run(

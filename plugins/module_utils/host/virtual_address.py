@@ -99,8 +99,8 @@ def holds(address, ipv4=IPV4, ipv6=IPV6):
         return None
 
 
-def interface_of(address, interfaces):
-    """The interface with an address. ``interfaces``: {name: {addresses}}. Raises AddressProblem."""
+def interface_of(address, interfaces, variable):
+    """The interface with an address. ``interfaces``: {name: {addresses}}; ``variable`` names one instead. Raises AddressProblem."""
     wanted = ipaddress.ip_address(address)
     for name in sorted(interfaces or {}):
         if any(_same(each, wanted) for each in interfaces[name]["addresses"]):
@@ -112,7 +112,7 @@ def interface_of(address, interfaces):
             return name
     raise AddressProblem(
         f"no interface of this host has its address {address}, so the virtual address cannot be put beside it. Fix: set inference_address of this host "
-        "to an address of one of its interfaces, or inference_router.virtual_interface"
+        f"to an address of one of its interfaces, or {variable}"
     )
 
 
@@ -126,7 +126,7 @@ def _same(text, wanted):
 class Kept:
     """Files and unit of a deployment's virtual address, compared with what the host has. ``wanted``: None if nothing may be left, else
 
-    {configuration, script, interface, address with the length of its prefix, program, ip}. ``run(argv) -> (rc, stdout, stderr)``.
+    {configuration, script, interface, address with the length of its prefix, variable with it, program, ip}. ``run(argv) -> (rc, stdout, stderr)``.
     """
 
     def __init__(self, run, deployment, wanted, directory, units):
@@ -177,7 +177,7 @@ class Kept:
         if not any(f" {plain}/" in text for text in self.files.before.values()) and holds(plain):
             return (
                 f"this host already has {plain}, not from this deployment. keepalived would remove it when it starts or ends, and with it connections to the "
-                "host. Fix: set inference_router.virtual_address to an unused address; if a keepalived of your own keeps it, stop that one first"
+                f"host. Fix: set {self.wanted['variable']} to an unused address; if a keepalived of your own keeps it, stop that one first"
             )
         own = ROUTER_ID.findall(self.wanted["configuration"])
         for path in sorted(glob.glob(os.path.join(self.directory, "*.conf"))):
@@ -185,7 +185,7 @@ class Kept:
                 other = os.path.basename(path)[: -len(".conf")]
                 return (
                     f"deployment {other} has the same virtual_router_id {', '.join(own)} on this host, so each would take the messages of the other for its "
-                    "own. Fix: set another inference_router.virtual_router_id"
+                    f"own. Fix: set another {self.wanted['variable'].rpartition('.')[0]}.virtual_router_id"
                 )
         return ""
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The entry as a configuration of HAProxy. This file and model.lua alone know the program.
+"""The entry as a configuration of HAProxy. This file, haproxy_peers.py and model.lua alone know the program.
 
 HAProxy 2.4 or later with Lua, as Debian 12 builds it. It keeps a buffer only while data is in transit, so a buffer that can
 hold the largest request costs an idle stream nothing; documents that say otherwise describe versions before 1.7.
@@ -19,6 +19,8 @@ import typing as t
 from ..plan.render.client_paths import LISTED
 from ..plan.render.frontend import CLIENTS, filled
 from ..plan.service import bracketed
+from . import haproxy_peers
+from .pair import ALIVE
 from .plan import EntryPlan, Grant, Route, Way
 from .refusals import BUSY, ERRORS, PARALLEL, SPENT, error
 
@@ -43,7 +45,7 @@ global
     maxconn 8192
     no strict-limits
     nbthread @THREADS@
-    localpeer entry
+    localpeer @NUMBER@
     hard-stop-after @STOP@s
     tune.bufsize @BUFFER@
     tune.maxrewrite 16384
@@ -70,11 +72,7 @@ defaults
     http-error status 502 content-type application/json string '@ENDED@'
     http-error status 503 content-type application/json string '@SILENT@'
     http-error status 504 content-type application/json string '@LATE@'
-peers entry
-    peer entry 127.0.0.1:@PEER@
-backend teams
-    stick-table type string len 64 size 100k expire 1h store gpc0,gpc0_rate(60s) peers entry
-backend open
+@PEERS@backend open
     stick-table type string len 64 size 100k expire 1h store conn_cur
 backend strangers
     stick-table type ipv6 size 100k expire 2m store gpc0,gpc0_rate(60s)
@@ -96,8 +94,7 @@ frontend clients
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow GET if listed !{ method GET }
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow POST if served !{ method POST }
     http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
-@LISTS@    http-request track-sc0 var(txn.team) table teams
-    http-request track-sc2 var(txn.team) table open
+@LISTS@@COUNTED@    http-request track-sc2 var(txn.team) table open
 @PARALLEL@@RATES@@TOKENS@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
     http-request sc-inc-gpc0(0)
     http-request wait-for-body time @CLIENT@s
@@ -115,7 +112,9 @@ frontend clients
     use_backend %[var(txn.route)]
 @BACKENDS@frontend status
     bind 127.0.0.1:@STATUS@
-@METRICS@    http-request return status 404 unless { path /health }
+@METRICS@    http-request return status 404 unless { path /health @ALIVE@ }
+    http-request return status 503 if { path @ALIVE@ } @NOBODY@
+    http-request return status 200 if { path @ALIVE@ }
     http-request return status 503 content-type application/json lf-string '@STATES@' if @NOWAY@
     http-request return status 200 content-type application/json lf-string '@STATES@'
 """
@@ -212,7 +211,11 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "CLIENT": str(settings.client_timeout),
         "SENT": str(min(HEAD, settings.client_timeout)),
         "ANSWER": str(settings.answer_timeout),
-        "LISTEN": f"{bracketed(settings.address)}:{settings.port}{'' if settings.plain_http else secured}",
+        "NUMBER": plan.pair.own.number,
+        "PEERS": haproxy_peers.peers(plan.pair, settings.peer_port),
+        "COUNTED": _lines(haproxy_peers.counted(plan.pair)),
+        "LISTEN": f"{bracketed(settings.address)}:{settings.port}{haproxy_peers.listening(plan.pair)}"
+        + ("" if settings.plain_http else secured),
         "LISTED": LISTED,
         "PATHS": " ".join(settings.paths),
         "GUESSES": str(GUESSES),
@@ -226,14 +229,16 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         ),
         "PARALLEL": _lines(_limit(grant, "sc2_conn_cur gt", grant.concurrent, PARALLEL, 1) for grant in plan.grants),
         "RATES": _lines(
-            _limit(grant, "sc0_gpc0_rate ge", grant.requests_per_minute, BUSY, 60) for grant in plan.grants
+            _limit(grant, f"{haproxy_peers.rate(plan.pair)} ge", grant.requests_per_minute, BUSY, 60)
+            for grant in plan.grants
         ),
         **_usage(plan, folder),
         "NOTCLIENTS": f"^(?!(?:{kept})$)",
         "BACKENDS": "".join(_backend(route, folder, settings.usage) for route in plan.routes),
         "THREADS": "1" if settings.usage else "2",
         "STATUS": str(settings.status_port),
-        "PEER": str(settings.peer_port),
+        "ALIVE": ALIVE,
+        "NOBODY": " ".join(f"{{ nbsrv({backend(route.model)}) lt 1 }}" for route in plan.routes),
         "STATES": '{"routers": {' + ", ".join(states) + "}}",
         "NOWAY": " or ".join(f"{{ nbsrv({backend(route.model)}) lt 1 }}" for route in plan.routes),
     }

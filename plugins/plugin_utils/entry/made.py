@@ -11,6 +11,7 @@ import typing as t
 from ..description.findings import SettingsError
 from . import haproxy
 from .keys import engine_keys, team_keys
+from .pair import kept_address, pair_of
 from .plan import entry_plan
 from .reading import read_entry
 from .settings import Entry
@@ -19,6 +20,14 @@ FOLDER = "/etc/ascend-inference-entry"
 RUN = "/run/ascend-inference-entry"
 STATE = "/var/lib/ascend-inference-entry"
 UNIT = "ascend-inference-entry.service"
+
+
+def entry_hosts(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], names: t.Sequence[str]) -> dict[str, str]:
+    """The addresses of the hosts by their names, as other hosts reach them: inference_address, else ansible_host, else the name."""
+    return {
+        name: str(hostvars[name].get("inference_address") or hostvars[name].get("ansible_host") or name)
+        for name in names
+    }
 
 
 def _sources(entry: Entry) -> list[str]:
@@ -30,13 +39,14 @@ def _sources(entry: Entry) -> list[str]:
 
 def entry_files(
     settings: t.Any,
-    hosts: t.Sequence[str],
+    hosts: t.Mapping[str, str],
     texts: t.Mapping[str, str],
+    host: str,
     folder: str = FOLDER,
     run: str = RUN,
     state: str = STATE,
 ) -> list[dict[str, str]]:
-    """``[{path, content}]``: contents may be secret. ``texts``: contents by the paths that ``entry_service`` names as sources.
+    """``[{path, content}]`` of one host: contents may be secret. ``texts``: contents by the paths that ``entry_service`` names as sources.
 
     Raises PlanError with all errors of the settings, or of the keys.
     """
@@ -45,15 +55,16 @@ def entry_files(
     keys, wrong_keys = engine_keys(entry, texts)
     if wrong or wrong_keys:
         raise SettingsError([*wrong, *wrong_keys])
-    contents = haproxy.files(entry_plan(entry), folder, run, state, digests, keys)
+    contents = haproxy.files(entry_plan(entry, pair_of(hosts, host)), folder, run, state, digests, keys)
     if not entry.plain_http:
         contents["entry.pem"] = texts[entry.certificate]
         contents["entry.pem.key"] = texts[entry.certificate_key]
     return [{"path": posixpath.join(folder, name), "content": text} for name, text in sorted(contents.items())]
 
 
-def entry_service(settings: t.Any, hosts: t.Sequence[str]) -> dict[str, t.Any]:
-    """How the entry runs, without secrets: state, program, commands, user, unit, folders, and sources on the controller. Raises PlanError."""
+def entry_service(settings: t.Any, hosts: t.Mapping[str, str], host: str) -> dict[str, t.Any]:
+    """How the entry runs on one host, without secrets: state, program, commands, user, unit, folders, what keeps its address, and sources on the
+    controller. Raises PlanError."""
     entry = read_entry(settings, hosts)
     configuration = posixpath.join(FOLDER, haproxy.CONFIGURED)
     return {
@@ -71,5 +82,6 @@ def entry_service(settings: t.Any, hosts: t.Sequence[str]) -> dict[str, t.Any]:
         "unit": UNIT,
         "unit_path": posixpath.join("/etc/systemd/system", UNIT),
         "sources": _sources(entry),
+        "kept": kept_address(entry, pair_of(hosts, host), host),
         "health": f"http://127.0.0.1:{entry.status_port}/health",
     }

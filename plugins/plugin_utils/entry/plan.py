@@ -9,6 +9,7 @@ import dataclasses
 import math
 import typing as t
 
+from .pair import Pair
 from .reading import shares
 from .settings import Entry, Model
 
@@ -54,10 +55,11 @@ class EntryPlan:
     settings: Entry
     routes: tuple[Route, ...]
     grants: tuple[Grant, ...]
+    pair: Pair
 
 
-def entry_plan(entry: Entry) -> EntryPlan:
-    """The plan of settings that ``read_entry`` returned."""
+def entry_plan(entry: Entry, pair: Pair) -> EntryPlan:
+    """The plan of settings that ``read_entry`` returned, for one host."""
     routes = tuple(_route(entry, name, model) for name, model in sorted(entry.models.items()))
     grants = tuple(
         Grant(
@@ -70,7 +72,7 @@ def entry_plan(entry: Entry) -> EntryPlan:
         )
         for name, team in sorted(entry.teams.items())
     )
-    return EntryPlan(entry, routes, grants)
+    return EntryPlan(entry, routes, grants, pair)
 
 
 def _route(entry: Entry, name: str, model: Model) -> Route:

@@ -12,6 +12,7 @@ from ..description.findings import Finding, SettingsError, nearest
 from ..description.loader import Reader
 from ..plan.render.client_paths import LISTED, PATH, refused_path
 from ..plan.routers.registry import FLAVOURS
+from .pair import MOST, impossible_pair
 from .settings import Entry, Model
 
 WHY = "Nothing was written, so clients reach what they reached before."
@@ -25,14 +26,15 @@ PRICES = ("prompt", "completion", "cached")
 MOST_SHARE = 256  # HAProxy's largest weight
 
 
-def read_entry(raw: t.Any, hosts: t.Sequence[str]) -> Entry:
-    """The settings. ``hosts``: names of the inventory group entry. Raises PlanError with all errors."""
+def read_entry(raw: t.Any, hosts: t.Mapping[str, str]) -> Entry:
+    """The settings. ``hosts``: addresses by the names of the inventory group entry. Raises PlanError with all errors."""
     reader = Reader()
     entry = t.cast(Entry, reader.record(Entry, raw, "inference_entry"))
     found = list(_of_hosts(hosts))
     if entry.state == "present":
         parts = (_of_door, _of_paths, _of_deployments, _of_models, _of_teams)
         found += [finding for part in parts for finding in part(entry)]
+        found += [_finding(*wrong) for wrong in impossible_pair(entry, hosts)]
         found += _of_blanks(raw)
     paths = [finding.path for finding in reader.findings]
     told = {*paths, *(path.partition("[")[0] for path in paths)}  # a list with a wrong item was read as empty
@@ -50,13 +52,13 @@ def _later(path: str, problem: str, fix: str) -> Finding:
     return _finding(path, f"not supported yet: {problem}", fix, LATER, "ENTRY-LATER")
 
 
-def _of_hosts(hosts: t.Sequence[str]) -> t.Iterator[Finding]:
+def _of_hosts(hosts: t.Mapping[str, str]) -> t.Iterator[Finding]:
     if not hosts:
         problem = "the inventory group entry has no host, so nothing would serve the entry"
-        yield _finding("", problem, "Add one host to the group entry.")
-    if len(hosts) > 1:
-        problem = f"the inventory group entry has {len(hosts)} hosts, and limits are counted on one"
-        yield _later("", problem, "Leave one host in the group entry.")
+        yield _finding("", problem, "Add one host to the group entry, or two.")
+    if len(hosts) > MOST:
+        problem = f"the inventory group entry has {len(hosts)} hosts, and counts of limits are shared by two"
+        yield _later("", problem, "Leave one or two hosts in the group entry.")
 
 
 def _of_door(entry: Entry) -> t.Iterator[Finding]:

@@ -75,11 +75,22 @@ class Entry:
     """What the playbook entry deploys."""
 
     state: str = documented("absent: the entry is removed.", choice("present", "absent"))
-    address: str = documented("Address of the host on which clients reach the entry.", typed("address"))
+    address: str = documented(
+        "Address on which clients reach the entry: that of its host. With two hosts an unused one of their network, which keepalived keeps on one of them.",
+        typed("address"),
+    )
+    virtual_router_id: int = documented(
+        "With two hosts: number by which their keepalived know each other. Other virtual addresses of these hosts need another one.",
+        number(151, 1, 255),
+    )
+    virtual_interface: str = documented(
+        "With two hosts: interface that gets the address. Default: the one with the address of its host.",
+        typed("interface"),
+    )
     port: int = documented("Its port.", number(443, 1, 65535))
     status_port: int = documented("Port of the page /health, on the host itself alone.", number(8013, 1, 65535))
     peer_port: int = documented(
-        "Port by which a changed process takes over the counts of limits, on the host itself alone.",
+        "Port by which a changed process takes over the counts of limits, on the host itself, and by which two hosts share them, for the other host alone.",
         number(8014, 1, 65535),
     )
     certificate: str = documented("File on the controller with the certificate and its chain, PEM.", typed("path"))

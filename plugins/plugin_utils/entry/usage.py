@@ -26,14 +26,17 @@ DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def usage(
-    settings: t.Any, hosts: t.Sequence[str], asked: t.Mapping[str, str], rows: t.Sequence[t.Mapping[str, t.Any]] = ()
+    settings: t.Any,
+    hosts: t.Mapping[str, str],
+    asked: t.Mapping[str, str],
+    rows: t.Sequence[t.Mapping[str, t.Any]] = (),
 ) -> dict[str, t.Any]:
     """What to read, and what it says: all of ``usage_days`` and ``usage_report``. ``asked``: arguments of the former. Raises PlanError."""
     return {**usage_days(settings, hosts, **asked), **usage_report(settings, hosts, rows)}
 
 
 def usage_days(
-    settings: t.Any, hosts: t.Sequence[str], first: str, last: str, today: str, file: str = ""
+    settings: t.Any, hosts: t.Mapping[str, str], first: str, last: str, today: str, file: str = ""
 ) -> dict[str, str]:
     """``{folder, first, last}``: what to read. Days are ``YYYY-MM-DD``; empty ones stand for this month until today.
 
@@ -60,7 +63,9 @@ def usage_days(
     return {"folder": STATE, "first": begin, "last": end}
 
 
-def usage_report(settings: t.Any, hosts: t.Sequence[str], rows: t.Sequence[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
+def usage_report(
+    settings: t.Any, hosts: t.Mapping[str, str], rows: t.Sequence[t.Mapping[str, t.Any]]
+) -> dict[str, t.Any]:
     """``{lines, csv}`` from the rows of all hosts: sums by team and model as a table, and each day as CSV.
 
     A cost is there if a model has a price. Raises PlanError.

@@ -65,9 +65,26 @@ SCRIPT = """#!/bin/bash
 # Written by ascend.inference: changes here are lost.
 # Whether the balancer of this host answers, and sends requests to a router at least.
 exec 3<>/dev/tcp/@OWN@/@PORT@ || exit 1
-printf 'GET /health HTTP/1.0\\r\\n\\r\\n' >&3
+printf 'GET @PATH@ HTTP/1.0\\r\\n\\r\\n' >&3
 read -r -t 2 line <&3 && [[ $line == HTTP/*' 200 '* ]]
 """
+
+
+class Kept(t.NamedTuple):
+    """A virtual address: ``name`` is that of the deployment, and of what its hosts have for it; an empty ``interface`` is found on the host."""
+
+    name: str
+    virtual: str
+    router_id: int
+    interface: str
+
+
+class Page(t.NamedTuple):
+    """The page of a host that tells by status 200 that the address may be there."""
+
+    address: str
+    port: int
+    path: str
 
 
 def kept_address(context: Context) -> bool:
@@ -117,20 +134,51 @@ def virtual_address_of(plan: t.Mapping[str, t.Any], host: str) -> dict[str, t.An
 
 def _texts(context: Context, own: str, peer: str) -> dict[str, str]:
     settings, name = context.description.router, context.description.deployment
+    kept = Kept(name, settings.virtual_address, settings.virtual_router_id, settings.virtual_interface)
+    return keeper_texts(kept, own, peer, Page(own, settings.balancer_status_port, "/health"))
+
+
+def keeper_texts(kept: Kept, own: str, peer: str, page: Page) -> dict[str, str]:
+    """``{configuration, script}`` of one host. ``own``, ``peer``: IP addresses of this host and of the other one."""
     values = {
-        "NAME": f"ascend-inference-{name}",
+        "NAME": f"ascend-inference-{kept.name}",
         "USER": USER,
-        "SCRIPT": f"{FOLDER}/{name}.sh",
+        "SCRIPT": f"{FOLDER}/{kept.name}.sh",
         "WEIGHT": str(WEIGHT),
-        "ID": str(settings.virtual_router_id),
+        "ID": str(kept.router_id),
         "PRIORITY": str(PRIORITY),
         "OWN": own,
         "PEER": peer,
-        "ADDRESS": with_length(settings.virtual_address),
-        "INTERFACE": settings.virtual_interface or INTERFACE,
+        "ADDRESS": with_length(kept.virtual),
+        "INTERFACE": kept.interface or INTERFACE,
     }
-    check = {"OWN": own, "PORT": str(settings.balancer_status_port)}
+    check = {"OWN": page.address, "PORT": str(page.port), "PATH": page.path}
     return {"configuration": filled(CONFIGURATION, values), "script": filled(SCRIPT, check)}
+
+
+def unmovable(virtual: str, owners: t.Mapping[str, str]) -> str:
+    """Why an address cannot move between hosts; empty if it can. ``owners``: addresses of hosts by their names."""
+    try:
+        interface = ipaddress.ip_interface(virtual)
+    except ValueError:
+        return f"'{virtual}' is not an IP address"
+    found, network = interface.ip, interface.network
+    if network.num_addresses > 2 and found in (network.network_address, network.broadcast_address):
+        return f"{virtual} is the first or last address of its network, which no host can have"
+    if not network.prefixlen:
+        return f"the prefix of {virtual} is that of the default route, which would replace the host's own one"
+    if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_link_local:
+        return f"{virtual} is not an address that clients can reach on one of several hosts"
+    have = sorted(name for name, address in owners.items() if ip_of(address) == found)
+    return f"{virtual} is the address of {', '.join(have)}" if have else ""
+
+
+def ip_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The IP address that a text is, else None."""
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
 
 
 def with_length(virtual: str) -> str:

@@ -5,24 +5,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 import typing as t
 
 from ...description.findings import Finding
 from ..render.balancer import balancer_hosts, plain_address
+from ..render.virtual_address import ip_of, unmovable
 from ..service import every_address
 from .base import Case, Rules
 
 RULES = Rules()
 PLACE = "inference_router.virtual_address"
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
-def _address(text: str) -> Address | None:
-    try:
-        return ipaddress.ip_address(text)
-    except ValueError:
-        return None
 
 
 @RULES.rule(
@@ -36,28 +28,9 @@ def address(case: Case) -> t.Iterator[Finding]:
     Such an address cannot be put on either host, or one of the hosts has it all the time.
     """
     given = case.context.description.router.virtual_address
-    if not given:
-        return
-    try:
-        interface = ipaddress.ip_interface(given)
-    except ValueError:
-        yield Finding.at(PLACE, given, f"'{given}' is not an IP address")
-        return
-    found, network = interface.ip, interface.network
-    if network.num_addresses > 2 and found in (network.network_address, network.broadcast_address):
-        yield Finding.at(PLACE, given, f"{given} is the first or last address of its network, which no host can have")
-        return
-    if not network.prefixlen:
-        yield Finding.at(
-            PLACE, given, f"the prefix of {given} is that of the default route, which would replace the host's own one"
-        )
-        return
-    if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_link_local:
-        yield Finding.at(PLACE, given, f"{given} is not an address that clients can reach on one of several hosts")
-        return
-    owners = sorted(host.name for host in case.context.hosts.values() if _address(host.address) == found)
-    if owners:
-        yield Finding.at(PLACE, given, f"{given} is the address of {', '.join(owners)}")
+    problem = given and unmovable(given, {host.name: host.address for host in case.context.hosts.values()})
+    if problem:
+        yield Finding.at(PLACE, given, problem)
 
 
 @RULES.rule(
@@ -84,9 +57,9 @@ def hosts(case: Case) -> t.Iterator[Finding]:
         problem = f"all routers run on {found[0].name}" if settings.instances > 1 else "there is one router"
         yield Finding.at(PLACE, settings.virtual_address, f"{problem}, so no other host can get the virtual address")
         return
-    virtual = _address(plain_address(settings.virtual_address))
+    virtual = ip_of(plain_address(settings.virtual_address))
     for host in found:
-        own = _address(host.address)
+        own = ip_of(host.address)
         if own is None or (virtual and own.version != virtual.version):
             problem = f"{host.name} has the address {host.address}, which is no IP address of the same family"
             yield Finding.at(PLACE, settings.virtual_address, problem)
@@ -139,7 +112,7 @@ def bind(case: Case) -> t.Iterator[Finding]:
     if not settings.virtual_address or not settings.balancer_bind:
         return
     place, problem = "inference_router.balancer_bind", ""
-    virtual, bound = _address(plain_address(settings.virtual_address)), _address(settings.balancer_bind)
+    virtual, bound = ip_of(plain_address(settings.virtual_address)), ip_of(settings.balancer_bind)
     if not every_address(settings.balancer_bind):
         problem = f"the balancers of two hosts cannot both listen on {settings.balancer_bind}"
     elif virtual and bound and virtual.version > bound.version:  # "::" includes the addresses of IPv4

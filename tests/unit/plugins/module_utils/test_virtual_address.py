@@ -17,6 +17,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.host.virtual_addr
 from ansible_collections.ascend.inference.plugins.module_utils.status.virtual_address import findings, state_of
 
 WANTED = {
+    "variable": "inference_router.virtual_address",
     "configuration": "# Written by ascend.inference\n    interface @INTERFACE@\n    virtual_router_id 51\n",
     "script": "#!/bin/bash\n# Written by ascend.inference\n",
     "interface": "eth0",
@@ -271,14 +272,14 @@ def test_a_host_says_whether_it_could_get_the_address(tmp_path):
 
 def test_the_interface_is_that_of_the_host_s_address():
     found = {"lo": {"addresses": ["127.0.0.1", "::1"]}, "eth1": {"addresses": ["10.0.0.1", "fe80::1%eth1", "?"]}}
-    assert interface_of("10.0.0.1", found) == "eth1"
+    assert interface_of("10.0.0.1", found, "inference_router.virtual_interface") == "eth1"
     with pytest.raises(AddressProblem, match=r"no interface .* 10\.0\.0\.2.*Fix: "):
-        interface_of("10.0.0.2", found)
+        interface_of("10.0.0.2", found, "inference_router.virtual_interface")
     with pytest.raises(AddressProblem):
-        interface_of("10.0.0.1", None)
+        interface_of("10.0.0.1", None, "inference_router.virtual_interface")
 
 
 @pytest.mark.parametrize("name", ["a{b", "a%h", "a$b", "a#b", "a!b", "-a", "a;b", 'a"b', "a\\b"])
 def test_a_name_that_a_unit_or_keepalived_reads_as_something_else_is_refused(name):
     with pytest.raises(AddressProblem, match=r"(?s)10\.0\.0\.1.*Fix: "):
-        interface_of("10.0.0.1", {name: {"addresses": ["10.0.0.1"]}})
+        interface_of("10.0.0.1", {name: {"addresses": ["10.0.0.1"]}}, "inference_router.virtual_interface")

@@ -90,3 +90,13 @@ def test_who_has_an_address(run_module):
     assert run_module("virtual_address_info", address="127.0.0.1")["held"] is True
     assert run_module("virtual_address_info", address="192.0.2.1")["held"] is False
     assert "is not an IP address" in run_module("virtual_address_info", address="entry")["msg"]
+
+
+def test_messages_name_the_variable_that_has_the_address(call):
+    found = call(interface="eth9", variable="inference_entry.address")
+    assert "set inference_entry.virtual_interface" in found["msg"] and "inference_router" not in found["msg"]
+    found = call(own="10.0.0.9", variable="inference_entry.address")
+    assert "inference_entry.virtual_interface" in found["msg"] and "inference_router" not in found["msg"]
+    assert call()["changed"]
+    found = call(deployment="_entry", variable="inference_entry.address")
+    assert "set another inference_entry.virtual_router_id" in found["msg"]

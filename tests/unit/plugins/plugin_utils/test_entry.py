@@ -13,11 +13,14 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.made import (
     entry_files,
+    entry_hosts,
     entry_service,
 )
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.pair import pair_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.plan import entry_plan, router_weights
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.reading import read_entry
 
+ONE, TWO = {"h1": "192.0.2.1"}, {"h1": "192.0.2.1", "h2": "192.0.2.2"}
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 GOOD = {
     "address": "192.0.2.100",
@@ -54,10 +57,10 @@ def changed(path, value):
     return settings
 
 
-def refusals(settings, hosts=("h1",)):
+def refusals(settings, hosts=ONE):
     """{(path, rule)} of what is refused."""
     with pytest.raises(PlanError) as raised:
-        read_entry(settings, list(hosts))
+        read_entry(settings, hosts)
     assert all(finding.why and finding.fix for finding in raised.value.findings)
     return {(finding.path.removeprefix("inference_entry").lstrip("."), finding.id) for finding in raised.value.findings}
 
@@ -101,8 +104,8 @@ def test_each_mistake_is_refused_at_its_place(path):
 
 
 def test_good_settings_are_read():
-    assert read_entry(GOOD, ["h1"]).port == 443
-    assert read_entry({"state": "absent"}, ["h1"]).state == "absent"
+    assert read_entry(GOOD, ONE).port == 443
+    assert read_entry({"state": "absent"}, ONE).state == "absent"
 
 
 @pytest.mark.parametrize("key", ["models", "requests_per_minute", "concurrent", "tokens_per_day", "tokens_per_month"])
@@ -125,9 +128,9 @@ def test_all_mistakes_are_said_at_once():
     settings["usage"] = False
     settings["models"]["qwen3"] = {"deployment": "nobody"}
     del settings["certificate"]
-    found = refusals(settings, ["h1", "h2"])
+    found = refusals(settings, {**TWO, "h3": "192.0.2.3"})
     assert {"", "certificate", "models.qwen3.deployment", "teams.lab.tokens_per_day"} <= {path for path, dummy in found}
-    assert ("", "ENTRY-LATER") in found and ("", "ENTRY-SETTING") in refusals(GOOD, [])
+    assert ("", "ENTRY-LATER") in found and ("", "ENTRY-SETTING") in refusals(GOOD, {})
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_weights_keep_the_proportion_of_shares(given, expected):
 
 
 def test_the_plan_names_routers_and_rights():
-    plan = entry_plan(read_entry(GOOD, ["h1"]))
+    plan = entry_plan(read_entry(GOOD, ONE), pair_of(ONE, "h1"))
     assert [(route.model, [(way.name, way.weight) for way in route.ways]) for route in plan.routes] == [
         ("org/ds-v4", [("new-0", 1), ("old-0", 19)]),
         ("qwen3", [("qwen-0", 1), ("qwen-1", 1)]),
@@ -187,16 +190,16 @@ def test_the_plan_names_routers_and_rights():
 
 
 def test_keys_are_written_as_digests_alone():
-    assert set(entry_service(GOOD, ["h1"])["sources"]) == set(TEXTS)
-    files = {pathlib.PurePath(file["path"]).name: file["content"] for file in entry_files(GOOD, ["h1"], TEXTS)}
+    assert set(entry_service(GOOD, ONE, "h1")["sources"]) == set(TEXTS)
+    files = {pathlib.PurePath(file["path"]).name: file["content"] for file in entry_files(GOOD, ONE, TEXTS, "h1")}
     digest = hashlib.sha256(b"first-key-of-search").hexdigest()
     assert f"{digest} search\n" in files["keys.map"] and f"{'ab' * 32} lab\n" in files["keys.map"]
-    upper = entry_files(GOOD, ["h1"], {**TEXTS, "lab": f"sha256:{'AB' * 32}\n"})
+    upper = entry_files(GOOD, ONE, {**TEXTS, "lab": f"sha256:{'AB' * 32}\n"}, "h1")
     assert [file["content"] for file in upper if file["path"].endswith("/keys.map")] == [files["keys.map"]]
     assert not [name for name, text in files.items() if "key-of-search" in text]
     assert [name for name, text in files.items() if "engines-own" in text] == ["engine_keys.map"]
     assert files["entry.pem.key"] == "PRIVATE" and "PRIVATE" not in files["entry.pem"]
-    assert "engines-own" not in str(entry_service(GOOD, ["h1"]))
+    assert "engines-own" not in str(entry_service(GOOD, ONE, "h1"))
 
 
 BAD_KEYS = {
@@ -212,14 +215,14 @@ BAD_KEYS = {
 @pytest.mark.parametrize("line", BAD_KEYS)
 def test_wrong_keys_are_refused_and_not_shown(line):
     with pytest.raises(PlanError) as raised:
-        entry_files(GOOD, ["h1"], {**TEXTS, "lab": f"{line}\n"})
+        entry_files(GOOD, ONE, {**TEXTS, "lab": f"{line}\n"}, "h1")
     assert BAD_KEYS[line] in str(raised.value) and (not line or line not in str(raised.value))
 
 
 @pytest.mark.parametrize("key", ["", "two keys", "line\nline", "ü"])
 def test_a_key_of_engines_is_one_word(key):
     with pytest.raises(PlanError) as raised:
-        entry_files(GOOD, ["h1"], {**TEXTS, "qwen.key": key})
+        entry_files(GOOD, ONE, {**TEXTS, "qwen.key": key}, "h1")
     assert "does not hold one key" in str(raised.value)
 
 
@@ -227,3 +230,67 @@ def test_role_and_playbook_do_not_know_the_program():
     files = [*(ROOT / "roles/entry").rglob("*"), ROOT / "playbooks/entry.yml", ROOT / "plugins/filter/entry.py"]
     named = [path for path in files if path.is_file() and "haproxy" in path.read_text(encoding="utf-8").lower()]
     assert named == []
+
+
+def text_of(hosts, host, name="haproxy.cfg", settings=GOOD):
+    return {pathlib.PurePath(each["path"]).name: each["content"] for each in entry_files(settings, hosts, TEXTS, host)}[
+        name
+    ]
+
+
+def test_each_of_two_hosts_counts_into_its_own_table_and_adds_the_other_one():
+    first, second = (text_of(TWO, host) for host in TWO)
+    assert "localpeer one\n" in first and "localpeer two\n" in second
+    assert "peer one 127.0.0.1:8014\n    peer two 192.0.2.2:8014\n" in first
+    assert "peer two 127.0.0.1:8014\n    peer one 192.0.2.1:8014\n" in second
+    assert "track-sc0 var(txn.team) table teams-one" in first and "table_gpc0_rate(teams-two)" in first
+    assert "track-sc0 var(txn.team) table teams-two" in second and "table_gpc0_rate(teams-one)" in second
+    assert "bind 192.0.2.1:8014\n" in first and "reject unless { src 192.0.2.2 }" in first
+    for text in (first, second):
+        assert "bind 192.0.2.100:443 transparent ssl" in text
+        assert "{ sc0_gpc0_rate,add(txn.elsewhere) ge 600 }" in text
+    alone = text_of(ONE, "h1")
+    assert "transparent" not in alone and "elsewhere" not in alone and "teams-two" not in alone and "8014\n" in alone
+
+
+def test_keepalived_keeps_the_address_of_two_hosts():
+    kept = entry_service({**GOOD, "virtual_router_id": 99}, TWO, "h2")["kept"]
+    section = kept["virtual_address"]
+    (row,) = section["hosts"]
+    assert (section["virtual"], section["port"], row["host"], row["address"]) == (
+        "192.0.2.100/32",
+        443,
+        "h2",
+        "192.0.2.2",
+    )
+    assert "unicast_src_ip 192.0.2.2" in row["configuration"] and "        192.0.2.1\n" in row["configuration"]
+    assert "virtual_router_id 99" in row["configuration"] and "/virtual-address/_entry.sh" in row["configuration"]
+    assert "/dev/tcp/127.0.0.1/8013" in row["script"] and "GET /alive " in row["script"]
+    for settings, hosts in ((GOOD, ONE), ({"state": "absent"}, TWO)):
+        assert entry_service(settings, hosts, "h1")["kept"] == {"deployment": kept["deployment"], "virtual_address": {}}
+
+
+@pytest.mark.parametrize(
+    ("address", "hosts", "place"),
+    [
+        ("192.0.2.2", TWO, "address"),
+        ("gate.example.com", TWO, "address"),
+        ("127.0.0.1", TWO, "address"),
+        ("fd00::100", TWO, ""),
+        ("192.0.2.100", {"h1": "gate1.example.com", "h2": "192.0.2.2"}, ""),
+        ("192.0.2.100", {"h1": "192.0.2.1", "h2": "192.0.2.1"}, ""),
+        ("192.0.2.100", {**TWO, "h3": "192.0.2.3"}, ""),
+    ],
+)
+def test_two_hosts_that_cannot_share_an_address_are_refused(address, hosts, place):
+    assert place in {path for path, dummy in refusals(changed("address", address), hosts)}
+    assert read_entry(changed("address", address), ONE)
+
+
+def test_addresses_of_hosts_are_those_of_the_inventory():
+    hostvars = {
+        "a": {"inference_address": "192.0.2.1", "ansible_host": "x"},
+        "b": {"ansible_host": "192.0.2.2"},
+        "c": {},
+    }
+    assert entry_hosts(hostvars, ["a", "b", "c"]) == {"a": "192.0.2.1", "b": "192.0.2.2", "c": "c"}

@@ -12,7 +12,7 @@ from ansible_collections.ascend.inference.plugins.modules.entry_usage_info impor
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.reading import read_entry
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.usage import usage_days, usage_report
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_entry import GOOD, changed
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_entry import GOOD, ONE, changed
 
 PRICED = changed("models.qwen3", {"deployment": "qwen", "prices": {"prompt": 2, "completion": 8, "cached": 0.5}})
 
@@ -45,7 +45,7 @@ def test_the_files_of_all_processes_of_the_days_are_added_up(tmp_path):
 
 def test_costs_are_tokens_times_prices_and_cached_tokens_are_of_the_prompt():
     rows = [row("2026-11-01"), row("2026-11-02", counts=(1, 0, 1000000, 1000000, 500000)), row(model="gone")]
-    report = usage_report(PRICED, ["h1"], rows)
+    report = usage_report(PRICED, ONE, rows)
     cells = {tuple(line.split("|")[1:3]): line.split("|")[-2].strip() for line in report["lines"]}
     found = {(team.strip(), model.strip()): cost for (team, model), cost in cells.items()}
     # 10 prompt with 4 cached and 5 completion: 6 x 2 + 4 x 0.5 + 5 x 8 = 54 millionths
@@ -59,13 +59,13 @@ def test_costs_are_tokens_times_prices_and_cached_tokens_are_of_the_prompt():
 
 
 def test_the_same_day_of_two_hosts_is_one_row_and_without_prices_there_is_no_cost():
-    report = usage_report(GOOD, ["h1"], [row(), row()])
+    report = usage_report(GOOD, ONE, [row(), row()])
     assert report["csv"].splitlines() == [
         "day,team,model,requests,without_usage,prompt_tokens,completion_tokens,cached_tokens",
         "2026-11-30,lab,qwen3,2,0,20,10,8",
     ]
     assert "cost" not in report["lines"][0] and "| 20 " in report["lines"][2]
-    assert usage_report(GOOD, ["h1"], [])["lines"] == ["No request was answered in these days."]
+    assert usage_report(GOOD, ONE, [])["lines"] == ["No request was answered in these days."]
 
 
 @pytest.mark.parametrize(
@@ -83,16 +83,16 @@ def test_the_same_day_of_two_hosts_is_one_row_and_without_prices_there_is_no_cos
 )
 def test_an_answer_of_a_host_that_is_no_usage_is_refused(wrong):
     with pytest.raises(PlanError, match="no usage"):
-        usage_report(GOOD, ["h1"], [row(), {**row(), **wrong}])
+        usage_report(GOOD, ONE, [row(), {**row(), **wrong}])
 
 
 def test_days_are_this_month_or_those_that_are_named():
-    assert usage_days(GOOD, ["h1"], "", "", "2026-11-30") == {
+    assert usage_days(GOOD, ONE, "", "", "2026-11-30") == {
         "folder": "/var/lib/ascend-inference-entry",
         "first": "2026-11-01",
         "last": "2026-11-30",
     }
-    assert usage_days(GOOD, ["h1"], "2026-01-02", "2026-01-02", "2026-11-30")["last"] == "2026-01-02"
+    assert usage_days(GOOD, ONE, "2026-01-02", "2026-01-02", "2026-11-30")["last"] == "2026-01-02"
 
 
 @pytest.mark.parametrize(
@@ -106,17 +106,17 @@ def test_days_are_this_month_or_those_that_are_named():
 )
 def test_days_that_are_none_are_refused(first, last, said):
     with pytest.raises(PlanError, match=said):
-        usage_days(GOOD, ["h1"], first, last, "2026-11-30")
+        usage_days(GOOD, ONE, first, last, "2026-11-30")
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path):
     for file, said in ((tmp_path, "is a folder"), (tmp_path / "missing" / "u.csv", "no folder on the controller")):
         with pytest.raises(PlanError, match=said):
-            usage_days(GOOD, ["h1"], "", "", "2026-11-30", str(file))
-    assert usage_days(GOOD, ["h1"], "", "", "2026-11-30", str(tmp_path / "u.csv"))
+            usage_days(GOOD, ONE, "", "", "2026-11-30", str(file))
+    assert usage_days(GOOD, ONE, "", "", "2026-11-30", str(tmp_path / "u.csv"))
 
 
 @pytest.mark.parametrize("prices", [{"prompts": 1}, {"prompt": -1}, {"prompt": "much"}, {"prompt": True}])
 def test_prices_are_numbers_of_known_tokens(prices):
     with pytest.raises(PlanError, match="prices"):
-        read_entry(changed("models.qwen3", {"deployment": "qwen", "prices": prices}), ["h1"])
+        read_entry(changed("models.qwen3", {"deployment": "qwen", "prices": prices}), ONE)
