@@ -475,3 +475,49 @@ def arrivals_of_both(running):
     body = json.dumps({"model": "qwen3", "stream": True, "max_tokens": 80})
     connection.request("POST", COMPLETIONS, body, {"Authorization": f"Bearer {KEYS['both']}"})
     return [line for line in connection.getresponse() if line.startswith(b"data:")]
+
+
+def begun(entry, length):
+    """A connection on which only the headers of a request have arrived."""
+    head = f"POST {COMPLETIONS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEYS['lab']}\r\n{length}\r\n\r\n"
+    connection = socket.create_connection(("127.0.0.1", entry.port))
+    connection.sendall(head.encode())
+    return connection
+
+
+def sized(size):
+    return b'{"model": "qwen3", "x": "' + b"x" * (size - 27) + b'"}'
+
+
+def test_requests_at_a_time_have_a_limit_in_bytes(entry):
+    running = entry(teams=teams(), arriving_mib=10)
+    held = [begun(running, f"Content-Length: {4 * 2**20}") for dummy in range(2)]
+    time.sleep(0.5)
+    for length in (
+        f"Content-Length: {3 * 2**20}",
+        "Transfer-Encoding: chunked",
+    ):  # of unknown length: room for the largest one
+        refused = begun(running, length)
+        text = refused.recv(4096).decode()
+        refused.close()
+        assert text.startswith("HTTP/1.1 503 ") and "retry-after: 1\r\n" in text.lower() and "no more room" in text
+    assert running.ask(sized(2 * 2**20))[0] == 200 and running.ask(QWEN)[0] == 200
+    held.pop().close()
+    time.sleep(0.5)
+    assert running.ask(sized(3 * 2**20))[0] == 200, "a client that has gone leaves its room"
+    held.pop().close()
+    time.sleep(0.5)
+    for dummy in range(30):
+        assert running.ask(sized(8 * 2**20))[0] == 200, "an answer leaves the room of its request"
+
+
+def test_a_stream_needs_no_room_for_its_request(entry):
+    running = entry(teams=teams(), arriving_mib=10)
+    running.deployments["qwen"].gap = 0.1
+    text = json.dumps({"model": "qwen3", "stream": True, "max_tokens": 60, "x": "x" * (7 * 2**20)}).encode()
+    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=30)
+    connection.request("POST", COMPLETIONS, text, {"Authorization": f"Bearer {KEYS['lab']}"})
+    answer = connection.getresponse()
+    assert answer.readline() == b"data: 0\n"
+    assert running.ask(sized(8 * 2**20))[0] == 200
+    assert sum(line.startswith(b"data:") for line in answer) == 59

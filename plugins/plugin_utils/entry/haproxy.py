@@ -57,6 +57,7 @@ defaults
     mode http
     log global
     option http-no-delay
+    option idle-close-on-response
     option abortonclose
     option disable-h2-upgrade
     timeout connect 2s
@@ -96,6 +97,8 @@ frontend clients
     http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
 @LISTS@@COUNTED@    http-request track-sc2 var(txn.team) table open
 @PARALLEL@@RATES@@TOKENS@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
+    http-request lua.arrive @BODY@ @MOST@
+    http-request return status 503 content-type application/json string '@FULL@' hdr Retry-After 1 if { var(txn.full) -m bool }
     http-request sc-inc-gpc0(0)
     http-request wait-for-body time @CLIENT@s
     http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
@@ -134,7 +137,8 @@ BACKEND = """backend @ROUTE@
     srvtcpka-intvl 5s
     srvtcpka-cnt 3
     http-request set-header Host @HOST@
-@KEY@    http-response set-header X-Request-Id %[var(txn.id)]
+@KEY@    http-response lua.answered if { var(txn.held) -m bool }
+    http-response set-header X-Request-Id %[var(txn.id)]
 @KIND@    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down
 @SERVERS@"""
 
@@ -221,6 +225,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "GUESSES": str(GUESSES),
         "MOSTHEADERS": str(HEADERS),
         "BODY": str(body),
+        "MOST": str(settings.arriving_mib * 2**20),
         "LARGE": error(f"the request is larger than {settings.body_mib} MiB"),
         "LISTS": _lines(
             f"http-request return status 200 content-type application/json string '{_list(grant)}'"

@@ -17,6 +17,7 @@ local WINDOW = 4096 -- characters of a number, and of blanks in one place
 local OPTIONS = 4096 -- characters of stream_options
 local LARGE = 1048576 -- bytes of a body that is not left to the collector
 local YES = { ["true"] = true, ["1"] = true, ["1.0"] = true, t = true, yes = true, y = true, on = true } -- as engines (pydantic) read it
+local SMALL = 65536 -- bytes of a body that takes no place
 local SIGNS = { '"', "{", "[", "}", "]" }
 
 -- The end of the string whose first quote is at `from`, or nil.
@@ -144,7 +145,44 @@ local function question(body, begin, stream, options)
     return '{"include_usage":true}', options[1] - 1, options[2] - options[1] + 1
 end
 
+-- The bytes of requests that are in memory, from their headers on until the deployment's answer begins. What is left of a client that has gone is found
+-- by the collector, which runs when there is no place.
+local held = 0
+local Place = {}
+Place.__index = Place
+
+function Place.take(size, most)
+    if held + size > most then collectgarbage() end
+    if held + size > most then return nil end
+    held = held + size
+    return setmetatable({ size = size }, Place)
+end
+
+function Place:leave()
+    held = held - self.size
+    self.size = 0
+end
+
+Place.__gc = Place.leave
+
 if core then
+    -- `body`, `most`: bytes of the largest request, and of all.
+    core.register_action("arrive", { "http-req" }, function(txn, body, most)
+        local size = tonumber(txn.f:req_fhdr("content-length")) or tonumber(body)
+        if size <= SMALL then return end
+        local place = Place.take(size, tonumber(most))
+        if place then
+            txn:set_priv(place)
+            txn:set_var("txn.held", true)
+        else
+            txn:set_var("txn.full", true)
+        end
+    end, 2)
+
+    core.register_action("answered", { "http-res" }, function(txn)
+        txn:get_priv():leave()
+    end)
+
     core.register_action("model", { "http-req" }, function(txn)
         txn:set_var("txn.fault", "the model was not found in time") -- stays if HAProxy ends this function
         local body = txn.sf:req_body() or ""

@@ -73,6 +73,9 @@ def _of_door(entry: Entry) -> t.Iterator[Finding]:
         if name not in given and not entry.plain_http:
             problem = f"{name} is not set, so keys of clients would cross the network in clear text"
             yield _finding(f".{name}", problem, "Name the file, or set plain_http: true for a network that you trust.")
+    if entry.arriving_mib < entry.body_mib:
+        problem = f"{entry.arriving_mib} is less than body_mib, so the largest request would never have room"
+        yield _finding(".arriving_mib", problem, f"Write {entry.body_mib} at least, or reduce body_mib.")
     ports = {"port": entry.port, "status_port": entry.status_port, "peer_port": entry.peer_port}
     taken: dict[int, str] = {}
     for name, port in ports.items():

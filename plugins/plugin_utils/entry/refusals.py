@@ -25,6 +25,7 @@ ERRORS = {
     "GUESSING": error("too many requests without a known API key from this address", "authentication_error"),
     "METHOD": error("this path has another method"),
     "HEADERS": error("the headers are larger than 64 KiB"),
+    "FULL": error("the requests that arrive at the same time have no more room", "server_error"),
     "FOREIGN": error("this API key may not use the model %[var(txn.model)]", "permission_error", "model_not_allowed"),
     "FAULT": error("%[var(txn.fault)]"),
     "NOMODEL": error("the model %[var(txn.model)] does not exist", code="model_not_found"),

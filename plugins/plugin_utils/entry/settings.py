@@ -106,6 +106,10 @@ class Entry:
     body_mib: int = documented(
         "Largest request in MiB. The whole of a request is read before its model is known.", number(64, 1, LARGEST_BODY)
     )
+    arriving_mib: int = documented(
+        "MiB of requests that may be in memory at a time, each from its headers until its answer begins. A request that has no room gets status 503.",
+        number(2048, 1, 2**20),
+    )
     answer_timeout: int = documented("Timeout in seconds between two parts of an answer.", number(3600, 1, 86400))
     client_timeout: int = documented(
         "Seconds in which a request has to arrive whole, and which may pass between two reads of an answer.",

@@ -93,6 +93,7 @@ WRONG = {
     "teams.lab.keys_file": (None, "ENTRY-SETTING"),
     "paths": ([], "ENTRY-SETTING"),
     "body_mib": (256, "VARIABLE-RANGE"),
+    "arriving_mib": (63, "ENTRY-SETTING"),
     "address\n": ("x", "VARIABLE-UNKNOWN"),
 }
 
