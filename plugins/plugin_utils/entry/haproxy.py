@@ -30,6 +30,7 @@ USER = "haproxy"  # made by the package
 CONFIGURED = "haproxy.cfg"
 RELOAD = "/bin/kill -USR2 $MAINPID"  # the master starts a new worker; the former one ends its streams
 HEADERS = 65536  # bytes of a request's headers that clients may send
+SMALL = 65536  # bytes of a body that takes no place
 HEAD = 10  # seconds in which a request's headers have to arrive: until then they may fill a buffer, whoever sends them
 GUESSES = 30  # requests a minute without a known key, for each IPv4 address or /64 of IPv6
 STOP = 3600  # seconds in which open streams of a replaced process may end
@@ -97,7 +98,7 @@ frontend clients
     http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
 @LISTS@@COUNTED@    http-request track-sc2 var(txn.team) table open
 @PARALLEL@@RATES@@TOKENS@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
-    http-request lua.arrive @BODY@ @MOST@
+    http-request lua.arrive @BODY@ @MOST@ unless { req.body_size le @SMALL@ } { req.fhdr_cnt(content-length) gt 0 }
     http-request return status 503 content-type application/json string '@FULL@' hdr Retry-After 1 if { var(txn.full) -m bool }
     http-request sc-inc-gpc0(0)
     http-request wait-for-body time @CLIENT@s
@@ -225,6 +226,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "GUESSES": str(GUESSES),
         "MOSTHEADERS": str(HEADERS),
         "BODY": str(body),
+        "SMALL": str(SMALL),
         "MOST": str(settings.arriving_mib * 2**20),
         "LARGE": error(f"the request is larger than {settings.body_mib} MiB"),
         "LISTS": _lines(

@@ -17,7 +17,6 @@ local WINDOW = 4096 -- characters of a number, and of blanks in one place
 local OPTIONS = 4096 -- characters of stream_options
 local LARGE = 1048576 -- bytes of a body that is not left to the collector
 local YES = { ["true"] = true, ["1"] = true, ["1.0"] = true, t = true, yes = true, y = true, on = true } -- as engines (pydantic) read it
-local SMALL = 65536 -- bytes of a body that takes no place
 local SIGNS = { '"', "{", "[", "}", "]" }
 
 -- The end of the string whose first quote is at `from`, or nil.
@@ -169,7 +168,6 @@ if core then
     -- `body`, `most`: bytes of the largest request, and of all.
     core.register_action("arrive", { "http-req" }, function(txn, body, most)
         local size = tonumber(txn.f:req_fhdr("content-length")) or tonumber(body)
-        if size <= SMALL then return end
         local place = Place.take(size, tonumber(most))
         if place then
             txn:set_priv(place)
