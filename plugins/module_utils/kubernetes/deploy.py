@@ -345,7 +345,7 @@ class Deployment:
         running = [
             pod
             for pod in alive(deployed_pods(self.cluster, self.plan))
-            if label(pod, COMPONENT) in planned or not label(pod, COMPONENT)  # others are about to end
+            if label(pod, COMPONENT) in planned or label(pod, SERVING_GROUP)  # others are about to end
         ]
         used = {f"ConfigMap/{name}" for pod in running for name in config_maps_of(pod)}
         for thing in stale(self.plan, list(self.state.live.values())):

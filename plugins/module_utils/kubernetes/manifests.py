@@ -9,14 +9,13 @@ import base64
 import copy
 
 from .names import (
-    COMPONENT,
     PLAN_DIGEST,
     SERVING_GROUP,
     SERVING_NAME,
     SERVING_ROLE,
     SERVING_ROLE_ID,
     address,
-    own_labels,
+    common_labels,
 )
 from .workloads import makes_engines, templates
 
@@ -34,7 +33,7 @@ def _beside(plan, kind, name, component, data):
     head = {
         "name": name,
         "namespace": plan["kubernetes"]["namespace"],
-        "labels": dict(own_labels(plan["deployment"]), **{COMPONENT: component}),
+        "labels": common_labels(plan["deployment"], component, plan["release"]),
     }
     return {"apiVersion": "v1", "kind": kind, "metadata": head, "data": data}
 

@@ -10,6 +10,10 @@ import re
 import time
 
 MANAGER = "ascend.inference"
+ENGINE = "vllm-ascend"
+NAME = "app.kubernetes.io/name"
+INSTANCE = "app.kubernetes.io/instance"
+VERSION = "app.kubernetes.io/version"
 PART_OF = "app.kubernetes.io/part-of"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 COMPONENT = "app.kubernetes.io/component"
@@ -37,8 +41,14 @@ def address_of(pod):
 
 
 def own_labels(deployment):
-    """The labels of everything that belongs to a deployment."""
+    """The labels by which everything that belongs to a deployment is found."""
     return {MANAGED_BY: MANAGER, PART_OF: deployment}
+
+
+def common_labels(deployment, component, release):
+    """All labels of an object or a pod of a deployment: these, and what other tools show (kubernetes.io, "Recommended Labels")."""
+    version = re.sub(r"[^A-Za-z0-9._-]", "-", release)[:63].strip("-._")  # the name of an own release may have a plus
+    return dict({NAME: ENGINE, INSTANCE: deployment, VERSION: version, COMPONENT: component}, **own_labels(deployment))
 
 
 def label(thing, name):

@@ -11,6 +11,7 @@ from .kinds import WORKLOAD
 from .manifests import written
 from .names import COMPONENT, address, label
 from .ownership import foreign, is_managed
+from .pod_security import pod_security
 from .quota import quota_shortage
 from .state import SERVING_CRD
 from .workloads import engine_objects, makes_engines
@@ -36,6 +37,7 @@ def problems(plan, state, options, secrets):
         name = plan["kubernetes"]["namespace"]
         fix = f"Run kubectl create namespace {name}, or set kthena_create_namespace."
         found.append(Finding(f"namespace {name}", "K8S-NAMESPACE", "the cluster does not have it", fix))
+    found += pod_security(plan, state.namespace)
     if options["check_nodes"]:
         found += node_shortage(plan, state.nodes, state.taken)
     found += quota_shortage(plan, state.quotas, state.running)

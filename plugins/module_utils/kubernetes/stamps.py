@@ -49,6 +49,8 @@ def stamped(plan, things, live, mark, begin, restarted):
     name = plan["kubernetes"]["secrets"]["name"]
     for thing in things:
         before = live.get(address(thing))
+        if before and thing["kind"] == "Deployment" and is_managed(plan, before):
+            thing["spec"]["selector"] = before["spec"]["selector"]  # nobody can change it
         ours = templates(before) if before and is_managed(plan, before) else ()
         known = {place[:2]: _annotations(place[2]).get(RESTARTED) for place in ours}
         for role, part, template, dummy in templates(thing):

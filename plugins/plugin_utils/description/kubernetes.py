@@ -180,6 +180,10 @@ class Kubernetes:
         "Seconds without a computed token or step, while requests run, after which an engine's container restarts. 0: no liveness probe.",
         number(600, 0),
     )
+    drain_timeout: int = documented(
+        "Most seconds for which an engine's or a router's pod that ends finishes its requests. 0: engines end at once.",
+        number(300, 0),
+    )
     host_network: bool = documented("Run the engines in the network of their node.", True)
     separate_roles: bool = documented("Keep pods of different roles on different nodes.", False)
     requests: dict[str, str] = documented(

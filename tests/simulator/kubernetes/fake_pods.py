@@ -69,7 +69,67 @@ def admitted(store, namespace, pod):
     known = [item["metadata"]["name"] for item in store.list("priorityclasses")]
     if name and name not in [*PRIORITIES, *known]:
         raise Refused(403, "Forbidden", f"{start}no PriorityClass with name {name} was found")
+    within_standard(store, namespace, pod)
     within_quota(store, namespace, pod)
+
+
+RESTRICTED = (
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+)
+
+
+def within_standard(store, namespace, pod):
+    """Pod Security admission, in its words: Refused if the pod breaks what the namespace's label enforces."""
+    try:
+        space = store.get("namespaces", "", namespace)
+    except Refused:
+        return
+    level = (space["metadata"].get("labels") or {}).get("pod-security.kubernetes.io/enforce", "privileged")
+    found = [] if level == "privileged" else list(_above_baseline(pod["spec"]))
+    found += list(_above_restricted(pod["spec"])) if level == "restricted" else []
+    if found:
+        text = f'violates PodSecurity "{level}:latest": {", ".join(found)}'
+        raise Refused(403, "Forbidden", f'pods "{pod["metadata"]["name"]}" is forbidden: {text}')
+
+
+def _above_baseline(spec):
+    host = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)]
+    if host:
+        yield f"host namespaces ({', '.join(host)})"
+    paths = [f'"{item["name"]}"' for item in spec.get("volumes", []) if "hostPath" in item]
+    if paths:
+        yield f"hostPath volumes (volumes {', '.join(paths)})"
+    for box in spec["containers"]:
+        ports = [str(port["hostPort"]) for port in box.get("ports", []) if port.get("hostPort")]
+        if ports:
+            yield f'hostPort (container "{box["name"]}" uses hostPorts {", ".join(ports)})'
+        if (box.get("securityContext") or {}).get("privileged"):
+            yield f'privileged (container "{box["name"]}" must not set securityContext.privileged=true)'
+
+
+def _above_restricted(spec):
+    pod = spec.get("securityContext") or {}
+    kinds = [item["name"] for item in spec.get("volumes", []) if not any(kind in item for kind in RESTRICTED)]
+    if kinds:
+        yield f"restricted volume types (volumes {kinds})"
+    for box in spec["containers"]:
+        own, name = box.get("securityContext") or {}, f'container "{box["name"]}" must set securityContext.'
+        if own.get("allowPrivilegeEscalation") is not False:
+            yield f"allowPrivilegeEscalation != false ({name}allowPrivilegeEscalation=false)"
+        capabilities = own.get("capabilities") or {}
+        if capabilities.get("drop") != ["ALL"] or set(capabilities.get("add") or []) - {"NET_BIND_SERVICE"}:
+            yield f'unrestricted capabilities ({name}capabilities.drop=["ALL"])'
+        if not own.get("runAsNonRoot", pod.get("runAsNonRoot")):
+            yield f"runAsNonRoot != true ({name}runAsNonRoot=true)"
+        if (own.get("seccompProfile") or pod.get("seccompProfile") or {}).get("type") != "RuntimeDefault":
+            yield f'seccompProfile ({name}seccompProfile.type to "RuntimeDefault" or "Localhost")'
 
 
 def problems(spec):

@@ -19,7 +19,7 @@ from ...plan.deployment import Context
 from ...plan.service import Service
 from .forwarding import forwarded, loopbacks
 from .identity import identified
-from .liveness import watched
+from .liveness import program
 from .names import Manifest, is_engine, manifest, object_name
 from .script import script
 
@@ -43,7 +43,6 @@ def paths(context: Context, services: t.Sequence[Service], service: Service) -> 
     part, entry, literal = part_name(service), "", {}
     if is_engine(service):
         entry = template_of(services, service.kind)[0].address if service.rank else ""
-        service = watched(context, service)
     if service.kind == "router":
         service, literal = forwarded(context, services, service), loopbacks(context, services)
     known = ENGINE_VARIABLES if is_engine(service) else ()
@@ -66,7 +65,8 @@ def config_map(context: Context, services: t.Sequence[Service], service: Service
 
 
 def config_maps(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
-    """All of them."""
+    """All of them, and the one with the program of probes, which is none of these."""
     firsts = {service.kind if is_engine(service) else service.name: service for service in reversed(services)}
     pods = [firsts[part] for part in reversed(firsts) if is_pod(firsts[part].host)]
-    return [config_map(context, services, service) for service in pods]
+    found = [config_map(context, services, service) for service in pods]
+    return found + (program(context) if any(map(is_engine, pods)) else [])

@@ -11,7 +11,7 @@ import typing as t
 from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
 from ...plan.service import Port, Service
-from .names import Manifest, labels, manifest, role_labels
+from .names import Manifest, chosen, labels, manifest, role_labels
 from .pod import asked, pulled, script_volume, started
 
 NOBODY = 65534
@@ -24,11 +24,10 @@ ONE_BY_ONE = {"maxSurge": 0, "maxUnavailable": 1}  # a new pod gets the devices 
 def deployment(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
     """The Deployment of one service."""
     router = context.description.kubernetes.router
-    own = labels(context, service.name)
-    template = {"metadata": {"labels": own}, "spec": _pod(context, services, service)}
+    template = {"metadata": {"labels": labels(context, service.name)}, "spec": _pod(context, services, service)}
     spec = {
         "replicas": router.replicas if service.kind == "router" else 1,
-        "selector": {"matchLabels": own},
+        "selector": {"matchLabels": chosen(context, service.name)},
         "strategy": {"type": "RollingUpdate"},
         "template": template,
     }
@@ -58,12 +57,12 @@ def _pod(context: Context, services: t.Sequence[Service], service: Service) -> M
                 "maxSkew": 1,
                 "topologyKey": "kubernetes.io/hostname",
                 "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": labels(context, service.name)},
+                "labelSelector": {"matchLabels": chosen(context, service.name)},
             }
         ]
         # Until all nodes know that it leaves, new connections still come.
         container["lifecycle"] = {"preStop": {"exec": {"command": ["sleep", str(LEAVING)]}}}
-        spec["terminationGracePeriodSeconds"] += LEAVING
+        spec["terminationGracePeriodSeconds"] += LEAVING + settings.drain_timeout
         amounts = {"limits": dict(settings.router.limits), "requests": dict(settings.router.requests)}
         container["resources"] = {key: amounts[key] for key in amounts if amounts[key]} or copy.deepcopy(RESOURCES)
         if settings.router.node_selector:
@@ -99,7 +98,7 @@ def budgets(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     found, router = {}, context.description.kubernetes.router
     for service in services:
         if service.kind == "router" and is_pod(service.host) and router.replicas > 1:
-            found[service.name] = _budget(labels(context, service.name), maxUnavailable=1)
+            found[service.name] = _budget(chosen(context, service.name), maxUnavailable=1)
     for kind in context.description.pools.present():
         pods = [service for service in services if service.kind == kind]
         if (
@@ -124,7 +123,7 @@ def service_object(context: Context, service: Service) -> Manifest:
     router = context.description.kubernetes.router
     shown = [port for port in service.ports if port.scope == "client"] or list(service.ports)
     ports = [{"name": _port_name(item), "port": item.first, "targetPort": item.first} for item in shown]
-    spec: Manifest = {"selector": labels(context, service.name), "ports": ports, "type": "ClusterIP"}
+    spec: Manifest = {"selector": chosen(context, service.name), "ports": ports, "type": "ClusterIP"}
     if service.kind == "router":
         spec["type"] = router.service_type
         if router.node_port:

@@ -71,7 +71,7 @@ def manifest_files(plan: t.Mapping[str, t.Any]) -> dict[str, str]:
         )
     files = {}
     for item in _written(plan):
-        if item["kind"] == "ConfigMap":
+        if item.get("immutable"):
             item["metadata"]["annotations"] = dict(UNPRUNED)
         files[f"{item['kind'].lower()}-{item['metadata']['labels'][COMPONENT]}.yaml"] = document(item)
     head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}

@@ -17,10 +17,9 @@ from .autoscaling import autoscaling_policies
 from .config_map import config_map, config_maps, template_of
 from .deployment import budgets, deployment, service_object
 from .forwarding import headless
-from .model_serving import model_serving
+from .model_serving import model_serving, workloads
 from .monitoring import pod_monitors
 from .names import Manifest, object_name, secrets_name
-from .native import workloads
 from .network_policy import network_policies
 from .routing import model_route, model_server
 

@@ -1,7 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ModelServing: one role for each pool, one entry pod for each instance, workers if it spans nodes."""
+"""The engines: a ModelServing with a role for each pool, or without Kthena a Deployment or LeaderWorkerSet for each role.
+
+An instance has one entry pod, and workers if it spans nodes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from ...description.values import merged
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .config_map import template_of
-from .names import Manifest, manifest
+from .deployment import ONE_BY_ONE
+from .names import Manifest, chosen, manifest, object_name
 from .pod import engine_template
 
 
@@ -79,3 +83,32 @@ def _workers(context: Context, services: t.Sequence[Service], pods: t.Sequence[S
         script = f"export ENTRY_ADDRESS=${{LWS_LEADER_ADDRESS}} WORKER_INDEX=${{LWS_WORKER_INDEX}} && {script}"
     container["args"] = [container["args"][0], script]
     return first
+
+
+def workloads(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
+    """One object for each role, from the same templates as the ModelServing."""
+    return [_workload(context, role) for role in roles(context, services) if "entryTemplate" in role]
+
+
+def _workload(context: Context, role: Manifest) -> Manifest:
+    part = role["name"]
+    if not role["workerReplicas"]:
+        spec = {
+            "replicas": role["replicas"],
+            "selector": {"matchLabels": chosen(context, part)},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": dict(ONE_BY_ONE)},
+            "template": role["entryTemplate"],
+        }
+        return manifest(context, "Deployment", part, spec=spec)
+    spec = {
+        "replicas": role["replicas"],
+        "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": dict(ONE_BY_ONE)},
+        "leaderWorkerTemplate": {
+            "size": role["workerReplicas"] + 1,
+            "restartPolicy": "RecreateGroupOnPodRestart",  # the ranks of an instance start together
+            "leaderTemplate": role["entryTemplate"],
+            "workerTemplate": role["workerTemplate"],
+        },
+    }
+    # Its controller makes a headless Service of its name for all pods; ours of the role has only those that are ready.
+    return manifest(context, "LeaderWorkerSet", part, f"{object_name(context, part)}-nodes", spec=spec)

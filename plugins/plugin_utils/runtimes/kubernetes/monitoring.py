@@ -10,7 +10,7 @@ import typing as t
 from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
 from ...plan.service import Service
-from .names import Manifest, engine_selector, is_engine, labels, manifest
+from .names import Manifest, chosen, engine_selector, is_engine, manifest
 
 
 def pod_monitors(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
@@ -23,7 +23,7 @@ def pod_monitors(context: Context, services: t.Sequence[Service]) -> list[Manife
     found = [_monitor(context, "engines", "server", engine_selector(context))]
     for service in services:
         if is_pod(service.host) and not is_engine(service) and any(port.name == "metrics" for port in service.ports):
-            found.append(_monitor(context, service.name, "metrics", {"matchLabels": labels(context, service.name)}))
+            found.append(_monitor(context, service.name, "metrics", {"matchLabels": chosen(context, service.name)}))
     return found
 
 

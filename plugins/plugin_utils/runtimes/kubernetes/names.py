@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ....module_utils.kubernetes.kinds import KINDS
-from ....module_utils.kubernetes.names import COMPONENT, SERVING_NAME, SERVING_ROLE, own_labels
+from ....module_utils.kubernetes.names import COMPONENT, PART_OF, SERVING_NAME, SERVING_ROLE, common_labels
 from ....module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...plan.deployment import Context
 from ...plan.service import Service
@@ -27,14 +27,19 @@ def secrets_name(context: Context) -> str:
 
 
 def labels(context: Context, component: str) -> dict[str, str]:
-    """Labels that identify the role's objects."""
-    return {COMPONENT: component, **own_labels(context.description.deployment)}
+    """All labels of a component's objects and pods; what selects them has only those of ``chosen``."""
+    return common_labels(context.description.deployment, component, context.release.name)
+
+
+def chosen(context: Context, component: str) -> dict[str, str]:
+    """The labels that select a component's pods. A Deployment can never change its own, so none that another tool or release writes."""
+    return {COMPONENT: component, PART_OF: context.description.deployment}
 
 
 def role_labels(context: Context, role: str) -> dict[str, str]:
     """Labels of all pods of a role: Kthena's, or ours."""
     if context.description.kubernetes.is_native:
-        return labels(context, role)
+        return chosen(context, role)
     return {SERVING_NAME: context.description.deployment, SERVING_ROLE: role}
 
 
@@ -44,7 +49,7 @@ def engine_selector(context: Context) -> Manifest:
         return {"matchLabels": {SERVING_NAME: context.description.deployment}}
     roles = list(context.description.pools.present())
     return {
-        "matchLabels": own_labels(context.description.deployment),
+        "matchLabels": {PART_OF: context.description.deployment},
         "matchExpressions": [{"key": COMPONENT, "operator": "In", "values": roles}],
     }
 

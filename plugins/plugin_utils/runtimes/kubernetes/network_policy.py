@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ....module_utils.kubernetes.names import is_pod, own_labels
+from ....module_utils.kubernetes.names import PART_OF, is_pod
 from ...plan.deployment import Context
 from ...plan.service import Port, Service
 from .forwarding import entries
-from .names import Manifest, engine_selector, is_engine, labels, manifest
+from .names import Manifest, chosen, engine_selector, is_engine, manifest
 
 
 def network_policies(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
@@ -30,7 +30,7 @@ def network_policies(context: Context, services: t.Sequence[Service]) -> list[Ma
     for service in services:
         if is_engine(service) or not is_pod(service.host):
             continue
-        selector = {"matchLabels": labels(context, service.name)}
+        selector = {"matchLabels": chosen(context, service.name)}
         if service.kind == "router" and not settings.router.host_network:
             shown = [port for port in service.ports if port.scope == "client"] or service.ports
             rules = [_rule(shown, settings.network.clients), *_metrics(service, shown, settings.network.observers)]
@@ -63,6 +63,5 @@ def _rule(ports: t.Iterable[Port], peers: t.Sequence[t.Any]) -> Manifest:
 
 
 def _own(context: Context) -> list[Manifest]:
-    """All pods of the deployment: Kthena's have its labels, and all others have ours."""
-    peers: list[Manifest] = [{"podSelector": {"matchLabels": own_labels(context.description.deployment)}}]
-    return peers if context.description.kubernetes.is_native else [{"podSelector": engine_selector(context)}, *peers]
+    """All pods of the deployment."""
+    return [{"podSelector": {"matchLabels": {PART_OF: context.description.deployment}}}]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import typing as t
 from urllib.parse import urlsplit
 
@@ -17,12 +18,18 @@ from ...description.kubernetes import Mount
 from ...description.values import merged
 from ...plan.deployment import Context
 from ...plan.service import Service
-from .config_map import config_map, part_name, paths
-from .liveness import liveness_probe
-from .names import Manifest, is_engine, labels, role_labels, secrets_name
+from .config_map import config_map, part_name, paths, template_of
+from .liveness import leaving, mounted, watched
+from .names import Manifest, chosen, is_engine, labels, role_labels, secrets_name
 from .services import WORKSPACE
 
 EXECUTABLE = 0o755  # decimal 493 in JSON
+# As the engines of the runtime docker. The Pod Security Standard "baseline" allows it; root needs DAC_OVERRIDE to read files of other users.
+CONFINED = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"add": ["DAC_OVERRIDE"], "drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
 PROBE_PERIOD = 10
 DRIVER_FILES = (
     ("hccn-conf", "/etc/hccn.conf"),
@@ -42,15 +49,16 @@ def engine_template(context: Context, services: t.Sequence[Service], service: Se
             spec["dnsPolicy"] = (
                 "ClusterFirstWithHostNet"  # to resolve cluster names: a worker's entry, the store's master
             )
-    spec["terminationGracePeriodSeconds"] = service.stop.timeout
+    spec["terminationGracePeriodSeconds"] = leaving(context) + service.stop.timeout
     mounts, volumes = _mounted(context, script_volume(context, services, service))
-    spec["containers"] = [merged(_container(context, services, service, mounts), own.container)]
+    box = _container(context, services, service, mounts)
+    box.update(watched(context, service, template_of(services, service.kind)[0]))
+    spec["containers"] = [merged(box, own.container)]
     spec["volumes"] = volumes
     spec.update(_scheduling(context, service, own.node_selector))
-    mine = labels(context, service.kind) if settings.is_native else {}
-    given = {"annotations": dict(own.annotations), "labels": {**own.labels, **mine}}
-    metadata = {key: given[key] for key in given if given[key]}
-    return {**({"metadata": metadata} if metadata else {}), "spec": merged(spec, own.spec)}
+    metadata: Manifest = {"annotations": dict(own.annotations)} if own.annotations else {}
+    metadata["labels"] = {**labels(context, service.kind), **own.labels, **chosen(context, service.kind)}
+    return {"metadata": metadata, "spec": merged(spec, own.spec)}
 
 
 def _container(context: Context, services: t.Sequence[Service], service: Service, mounts: list[Manifest]) -> Manifest:
@@ -59,12 +67,12 @@ def _container(context: Context, services: t.Sequence[Service], service: Service
     amount = {settings.resource: str(len(service.devices))} if service.devices else {}
     found = started(context, services, service, service.kind)
     found["resources"] = {"limits": {**own.limits, **amount}, "requests": {**own.requests, **amount}}
-    found["volumeMounts"] = [*mounts, *found["volumeMounts"]]
+    found["securityContext"] = copy.deepcopy(CONFINED)
+    found["volumeMounts"] = [*mounts, *found["volumeMounts"], *mounted(context)[0]]
     if service.health:
         found["ports"] = [{"containerPort": service.port("api").first, "name": "server"}]
         found["startupProbe"] = {**asked(service), "failureThreshold": -(-service.health.timeout // PROBE_PERIOD)}
         found["readinessProbe"] = {**asked(service), "failureThreshold": 3}  # a busy engine may fail it; that ends none
-        found.update(liveness_probe(context, service))
     return found
 
 
@@ -130,7 +138,8 @@ def _mounted(context: Context, scripts: Manifest) -> tuple[list[Manifest], list[
     memory = {"medium": "Memory", **({"sizeLimit": settings.shared_memory} if settings.shared_memory else {})}
     shared = {"name": "dshm", "mountPath": "/dev/shm"}, {"name": "dshm", "emptyDir": memory}
     mounts = [*map(_mount, model), shared[0], *map(_mount, driver), *map(_mount, settings.mounts)]
-    return mounts, [*map(_volume, model), shared[1], *map(_volume, driver), scripts, *map(_volume, settings.mounts)]
+    more = [*map(_volume, settings.mounts), *mounted(context)[1]]
+    return mounts, [*map(_volume, model), shared[1], *map(_volume, driver), scripts, *more]
 
 
 def _mount(item: Mount) -> Manifest:

@@ -1793,7 +1793,8 @@ def test_what_a_server_that_stays_away_leaves_is_named(module):
         server, lambda method, path, dry: path.endswith("services/demo-prefill") and method == "patch" and not dry, 1000
     )
     done = module(server, "deploy")
-    left = ", ".join([*(f"ConfigMap/{name}" for name in CONFIG_MAPS), "Service/demo-decode", "Service/demo-prefill"])
+    written = [f"ConfigMap/{item['metadata']['name']}" for item in PLAN["objects"] if item["kind"] == "ConfigMap"]
+    left = ", ".join([*written, "Service/demo-decode", "Service/demo-prefill"])
     assert f"{left} could not be restored: https://x does not answer. Run site" in done["msg"]
     assert done["changed"]
     server = Server()
@@ -1986,12 +1987,75 @@ def test_a_secret_of_an_older_version_rolls_nothing_until_its_values_change(modu
     server.store.replace("secrets", "serving", thing)
     serving = server.store.get("modelservings", "serving", "demo")
     for role in serving["spec"]["template"]["roles"]:
-        role["entryTemplate"].pop("metadata")
+        role["entryTemplate"]["metadata"].pop("annotations")
     server.store.replace("modelservings", "serving", serving)
     router = server.store.get("deployments", "serving", "demo-router")
     router["spec"]["template"]["metadata"].pop("annotations", None)
     server.store.replace("deployments", "serving", router)
     assert module(server, "deploy", planned)["updated"] == []
+
+
+OPEN = {"securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "capabilities": {"add": None}}}
+
+
+def test_the_selector_of_a_deployment_stays_as_it_was_made(module):
+    """The server lets nobody change it; one of an older version of the collection had a label more."""
+    server = Server()
+    older = plan()
+    router = older["objects"][-1]
+    mine = router["spec"]["selector"]["matchLabels"]
+    mine["app.kubernetes.io/managed-by"] = "ascend.inference"
+    module(server, "deploy", older)
+    done = module(server, "deploy", other_image())
+    assert not done["failed"], done["msg"]
+    live = server.store.get("deployments", "serving", "demo-router")
+    assert live["spec"]["selector"]["matchLabels"] == mine
+    assert live["metadata"]["labels"]["app.kubernetes.io/version"] == "0.13.0"
+
+
+CLOSED = {"host_network": False, "driver_mounts": False, "model_claim": "models"}
+
+
+@pytest.mark.parametrize(
+    ("level", "settings", "says"),
+    [
+        ("privileged", {}, ""),
+        ("baseline", CLOSED, ""),
+        ("restricted", {**CLOSED, "pods": {name: {"container": OPEN} for name in ("prefill", "decode")}}, ""),
+        (
+            "baseline",
+            {},
+            "namespace serving: it enforces the Pod Security Standard baseline, and pods of decode and prefill have hostNetwork, "
+            "hostPath volumes (ascend-install-info, hccn-conf, hccn-tool, model)",
+        ),
+        (
+            "restricted",
+            CLOSED,
+            "restricted, and pods of decode and prefill have the user root, capabilities that are kept",
+        ),
+    ],
+)
+def test_pods_keep_the_standard_of_their_namespace_or_are_refused_before(module, level, settings, says):
+    """The server judges them as well: what is not refused before is accepted, and the other way round."""
+    server = Server()
+    space = server.store.get("namespaces", "", "serving")
+    space["metadata"]["labels"] = {"pod-security.kubernetes.io/enforce": level}
+    server.store.replace("namespaces", "", space)
+    wanted = plan(**{f"kubernetes__{key}": settings[key] for key in settings})
+    done = module(server, "deploy", wanted)
+    assert done["failed"] == bool(says), done.get("msg")
+    assert says in done["msg"] if says else server.names("pods")
+    if says:
+        assert "kubectl label --overwrite namespace serving" in done["msg"]
+        assert ("enforce=privileged; or set host_network: false" in done["msg"]) == (settings is not CLOSED)
+        assert server.written == []
+
+        def hide(method, path, dry):
+            if path.endswith("namespaces/serving"):
+                raise Refused(403, "Forbidden", "namespaces is forbidden")
+
+        server.fail = hide
+        assert f'violates PodSecurity "{level}:latest"' in module(server, "deploy", wanted)["msg"]
 
 
 def test_a_restart_replaces_the_pods_of_roles_and_later_runs_keep_it(module):

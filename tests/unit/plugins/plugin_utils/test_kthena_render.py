@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
 
 import pytest
 import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.manifests import pods, record
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.names import common_labels
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes import stalled
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest_text import (
     manifest_files,
@@ -21,16 +25,18 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernet
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.script import quoted
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import objects, plan, roles
 
-OURS = {"app.kubernetes.io/managed-by": "ascend.inference", "app.kubernetes.io/part-of": "demo"}
+OURS = {"app.kubernetes.io/part-of": "demo"}
+NAMED = {"managed-by": "ascend.inference", "name": "vllm-ascend", "instance": "demo", "version": "0.13.0"}
+SHOWN = {**OURS, **{f"app.kubernetes.io/{key}": NAMED[key] for key in NAMED}}
 PROBE = {"httpGet": {"path": "/health", "port": 7200, "scheme": "HTTP"}, "periodSeconds": 10, "timeoutSeconds": 2}
 STALLED = (
-    "python3 -IS /workspace/stalled.py --port 7200 --model tiny --after 540 --running vllm:num_requests_running"
-    " --work vllm:prompt_tokens_total --work vllm:generation_tokens_total --work vllm:iteration_tokens_total_count;"
-    " [ $? -ne 3 ]"
+    "python3 -IS /workspace/probe/stalled.py --port 7200 --model tiny --after 540 --running vllm:num_requests_running"
+    " --work vllm:prompt_tokens_total --work vllm:generation_tokens_total --work vllm:iteration_tokens_total_count"
 )
+LEAVE = " --leave 300 --pending vllm:num_requests_waiting --pending vllm:kv_cache_usage_perc"
 PREFILL = {
     "hostNetwork": True,
-    "terminationGracePeriodSeconds": 60,
+    "terminationGracePeriodSeconds": 370,
     "containers": [
         {
             "name": "prefill",
@@ -60,13 +66,19 @@ PREFILL = {
                 {"name": "ascend-install-info", "mountPath": "/etc/ascend_install.info"},
                 {"name": "config", "mountPath": "/workspace/prefill.sh", "subPath": "prefill.sh"},
                 {"name": "config", "mountPath": "/workspace/shell.sh", "subPath": "prefill-shell.sh"},
-                {"name": "config", "mountPath": "/workspace/stalled.py", "subPath": "prefill-stalled.py"},
+                {"name": "probe", "mountPath": "/workspace/probe"},
             ],
+            "securityContext": {
+                "allowPrivilegeEscalation": False,
+                "capabilities": {"add": ["DAC_OVERRIDE"], "drop": ["ALL"]},
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "lifecycle": {"preStop": {"exec": {"command": ["/bin/bash", "-c", f"sleep 10; {STALLED}{LEAVE}"]}}},
             "ports": [{"containerPort": 7200, "name": "server", "protocol": "TCP"}],
             "startupProbe": {**PROBE, "failureThreshold": 180},
             "readinessProbe": {**PROBE, "failureThreshold": 3},
             "livenessProbe": {
-                "exec": {"command": ["/bin/bash", "-c", STALLED]},
+                "exec": {"command": ["/bin/bash", "-c", f"{STALLED}; [ $? -ne 3 ]"]},
                 "periodSeconds": 30,
                 "timeoutSeconds": 30,
                 "failureThreshold": 3,
@@ -80,6 +92,7 @@ PREFILL = {
         {"name": "hccn-tool", "hostPath": {"path": "/usr/local/Ascend/driver/tools/hccn_tool"}},
         {"name": "ascend-install-info", "hostPath": {"path": "/etc/ascend_install.info"}},
         {"name": "config", "configMap": {"name": "demo-prefill-HASH", "defaultMode": 493}},
+        {"name": "probe", "configMap": {"name": "demo-probe"}},
     ],
 }
 ROUTER_SCRIPT = """\
@@ -120,7 +133,7 @@ def test_the_model_serving():
         "metadata": {
             "name": "demo",
             "namespace": "serving",
-            "labels": {**OURS, "app.kubernetes.io/component": "engines"},
+            "labels": {**SHOWN, "app.kubernetes.io/component": "engines"},
         },
         "spec": {
             "replicas": 1,
@@ -132,7 +145,8 @@ def test_the_model_serving():
     assert template["restartGracePeriodSeconds"] == 60
     prefill = template["roles"][0]
     name = plan()["kubernetes"]["roles"]["prefill"]["config_map"]
-    assert json.loads(json.dumps(prefill["entryTemplate"]).replace(name, "demo-prefill-HASH")) == {"spec": PREFILL}
+    found = json.loads(json.dumps(prefill["entryTemplate"]).replace(name, "demo-prefill-HASH"))
+    assert found == {"metadata": {"labels": {**SHOWN, "app.kubernetes.io/component": "prefill"}}, "spec": PREFILL}
     assert {key: prefill[key] for key in prefill if key != "entryTemplate"} == {
         "name": "prefill",
         "replicas": 1,
@@ -147,6 +161,7 @@ def test_apply_order_and_what_is_printed_is_right():
         "ConfigMap/demo-decode",
         "ConfigMap/demo-prefill",
         "ConfigMap/demo-router",
+        "ConfigMap/demo-probe",
         "Service/demo-decode",
         "Service/demo-prefill",
         "Service/demo-router",
@@ -232,7 +247,58 @@ def test_a_changed_script_is_another_config_map_of_its_own_role_only():
     (name,) = names[1] - names[0]
     assert name.startswith("demo-decode-")
     assert name in json.dumps(roles(two)["decode"]["entryTemplate"]["spec"]["volumes"])
-    assert all(item["immutable"] for item in objects(two, "ConfigMap"))
+    fixed = {item["metadata"]["name"] for item in objects(two, "ConfigMap") if not item.get("immutable")}
+    assert fixed == {"demo-probe"}
+
+
+def test_another_version_of_the_probe_replaces_no_engine(monkeypatch):
+    """Not even its code: a container sees the new file, because the ConfigMap is mounted as a whole."""
+    first, text = plan(), pathlib.Path(stalled.__file__).read_text(encoding="utf-8")
+    monkeypatch.setattr(pathlib.Path, "read_text", lambda *of, **more: text.replace("QUIET = 60.0", "QUIET = 61.0 # x"))
+    two = plan()
+    (probe,) = [item for item in objects(two, "ConfigMap") if item["metadata"]["name"] == "demo-probe"]
+    assert "QUIET = 61.0 # x" in probe["data"]["stalled.py"]
+    assert roles(first) == roles(two)
+    box = roles(two)["decode"]["entryTemplate"]["spec"]["containers"][0]
+    assert {"name": "probe", "mountPath": "/workspace/probe"} in box["volumeMounts"]
+
+
+def test_everything_has_the_common_labels_and_selectors_none_that_another_tool_writes():
+    for changes in ({}, {"kubernetes__workload": "native"}, {"kv_transfer": "mooncake+store"}):
+        planned = plan(**changes)
+        for thing in [*planned["objects"], *pods(planned), record(planned, {})]:
+            held = thing["metadata"]["labels"]
+            assert SHOWN.items() <= held.items() and held["app.kubernetes.io/component"], thing["metadata"]["name"]
+        for thing in objects(planned, "Deployment"):
+            assert set(thing["spec"]["selector"]["matchLabels"]) == {
+                "app.kubernetes.io/part-of",
+                "app.kubernetes.io/component",
+            }
+
+
+def test_a_label_of_the_user_goes_before_what_is_only_shown():
+    own = {"app.kubernetes.io/name": "chat", "app.kubernetes.io/part-of": "shop", "team": "a"}
+    found = roles(plan(kubernetes__labels=own))["decode"]["entryTemplate"]["metadata"]["labels"]
+    assert (found["app.kubernetes.io/name"], found["app.kubernetes.io/part-of"], found["team"]) == ("chat", "demo", "a")
+
+
+@pytest.mark.parametrize(("release", "shown"), [("0.13.0+own/1", "0.13.0-own-1"), ("x" * 70, "x" * 63), ("1-", "1")])
+def test_the_version_is_a_valid_label(release, shown):
+    assert common_labels("d", "c", release)["app.kubernetes.io/version"] == shown
+
+
+def test_pods_end_after_their_last_requests():
+    """A worker asks the pod that has the API, until nothing is left there."""
+    role = roles(plan(pools__decode__data_parallel_size=32, kubernetes__drain_timeout=20))["decode"]
+    found = [role[key]["spec"] for key in ("entryTemplate", "workerTemplate")]
+    hooks = {pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][2] for pod in found}
+    assert len(hooks) == 1 and "--port 7300 " in hooks.pop()
+    assert [pod["terminationGracePeriodSeconds"] for pod in found] == [90, 90]
+    none = roles(plan(kubernetes__drain_timeout=0))["decode"]["entryTemplate"]["spec"]
+    assert "lifecycle" not in none["containers"][0]
+    assert none["terminationGracePeriodSeconds"] == 60
+    both = roles(plan(kubernetes__drain_timeout=0, kubernetes__stalled_after=0))["decode"]["entryTemplate"]["spec"]
+    assert not [item for item in both["volumes"] if item["name"] == "probe"]
 
 
 def test_the_router_finds_the_pods_of_each_role_that_are_ready():
@@ -285,7 +351,7 @@ def test_groups_multiply_instances_and_not_roles():
 def test_kthena_router_has_one_port_and_separate_nodes():
     own = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
     planned = plan(kubernetes__router={"mode": "kthena_router"}, pools=own)
-    kinds = ["ConfigMap", "ConfigMap", "PodMonitor", "ModelServing", "ModelServer", "ModelRoute"]
+    kinds = ["ConfigMap"] * 3 + ["PodMonitor", "ModelServing", "ModelServer", "ModelRoute"]
     assert [item["kind"] for item in planned["objects"]] == kinds
     spec = objects(planned, "ModelServer")[0]["spec"]
     assert spec["trafficPolicy"]["retry"] == {"attempts": 3, "retryInterval": "150ms"}
@@ -336,7 +402,7 @@ def test_the_router_is_spread_limited_and_unprivileged():
     assert container["resources"]["limits"] == {"cpu": "4", "memory": "8Gi"}
     assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["seccompProfile"]
     assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    assert pod["terminationGracePeriodSeconds"] == 35
+    assert pod["terminationGracePeriodSeconds"] == 335
     for changes in ({"router": {"port": 80}}, {"kubernetes__router": {"run_as_root": True}}):
         rooted = objects(plan(**changes), "Deployment")[0]["spec"]["template"]["spec"]
         assert "securityContext" not in rooted
@@ -353,8 +419,7 @@ def test_a_drain_takes_one_of_several():
     assert [item.text() for item in check_manifest(budget)] == []
 
 
-ENGINES = {"podSelector": {"matchLabels": {"modelserving.volcano.sh/name": "demo"}}}
-ENGINE_LABELS = json.dumps(ENGINES["podSelector"]["matchLabels"])
+ENGINE_LABELS = json.dumps({"modelserving.volcano.sh/name": "demo"})
 OTHERS = {"podSelector": {"matchLabels": OURS}}
 PROMETHEUS = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
 GATEWAY = {"ipBlock": {"cidr": "192.0.2.0/24"}}
@@ -392,11 +457,11 @@ def test_engines_with_addresses_of_their_own_are_reached_by_the_deployment_only(
     found = policies(plan(**own))
     apis = [{"protocol": "TCP", "port": port} for port in (7300, 7200)]
     engines = found[ENGINE_LABELS]
-    assert engines == [{"from": [ENGINES, OTHERS]}, {"ports": apis}]
+    assert engines == [{"from": [OTHERS]}, {"ports": apis}]
     found = policies(plan(**own, kubernetes__network={"observers": [PROMETHEUS]}))
     assert found[ENGINE_LABELS][1] == {"ports": apis, "from": [PROMETHEUS]}
     inside, metrics = found[json.dumps({**OURS, "app.kubernetes.io/component": "mooncake-master"}, sort_keys=True)]
-    assert inside["from"] == [ENGINES, OTHERS]
+    assert inside["from"] == [OTHERS]
     assert metrics["from"] == [PROMETHEUS]
     assert metrics["ports"][0] in inside["ports"] and len(inside["ports"]) > 1
 
@@ -448,7 +513,7 @@ def test_without_kthena_a_role_is_a_deployment_from_the_same_template():
     assert (spec["replicas"], spec["selector"]) == (2, {"matchLabels": mine})
     assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}, "there are no spare devices"
     template = spec["template"]
-    assert template["metadata"]["labels"] == mine
+    assert template["metadata"]["labels"] == {**SHOWN, **mine}
     theirs = roles(plan(pools__decode__instances=2))["decode"]["entryTemplate"]["spec"]
     fields = {
         item["name"]: item["valueFrom"]["fieldRef"]["fieldPath"]

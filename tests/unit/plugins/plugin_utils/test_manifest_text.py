@@ -68,7 +68,7 @@ def test_the_files_are_all_objects_under_names_that_stay():
     }
     kustomization = yaml.safe_load(first["kustomization.yaml"])
     found = [yaml.safe_load(first[name]) for name in kustomization["resources"]]
-    annotations = [item["metadata"].pop("annotations") for item in found if item["kind"] == "ConfigMap"]
+    annotations = [item["metadata"].pop("annotations") for item in found if item.get("immutable")]
     assert found == objects(plans[0])
     assert len(annotations) == 3, "pods of the old revision still mount what git no longer has"
     for each in annotations:

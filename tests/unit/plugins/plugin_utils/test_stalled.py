@@ -173,7 +173,7 @@ def test_a_state_that_cannot_be_read_or_written_ends_no_engine(probe, tmp_path):
 def command(container, folder, port):
     """The probe's command as the container has it, with the program in a folder; at once, and on this port."""
     words = list(container["livenessProbe"]["exec"]["command"])
-    words[2] = words[2].replace("/workspace", str(folder)).replace("--port 7200", f"--port {port}")
+    words[2] = words[2].replace("/workspace/probe", str(folder)).replace("--port 7200", f"--port {port}")
     words[2] = words[2].replace("--after 540", f"--after 0 --state {folder}/state.json")
     return words
 
@@ -183,9 +183,9 @@ def test_the_command_of_the_container_fails_only_by_the_programs_verdict(engine,
     box = roles(planned)["prefill"]["entryTemplate"]["spec"]["containers"][0]
     assert [box["livenessProbe"][key] for key in ("periodSeconds", "timeoutSeconds", "failureThreshold")] == [30, 30, 3]
     data = {key: text for item in objects(planned, "ConfigMap") for key, text in item["data"].items()}
-    program = data["prefill-stalled.py"].replace("TIMEOUT = 10.0", "TIMEOUT = 1.5")
+    program = data["stalled.py"].replace("TIMEOUT = 10.0", "TIMEOUT = 1.5")
     mounted = {mount["mountPath"] for mount in box["volumeMounts"]}
-    assert "/workspace/stalled.py" in mounted
+    assert "/workspace/probe" in mounted
     (tmp_path / "stalled.py").write_text(program)
     words = command(box, tmp_path, engine.server_address[1])
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "POD_IP": "127.0.0.1"}
@@ -203,10 +203,56 @@ def test_the_command_of_the_container_fails_only_by_the_programs_verdict(engine,
 def test_the_probe_can_be_left_out_or_replaced():
     box = roles(plan(kubernetes__stalled_after=0))["prefill"]["entryTemplate"]["spec"]["containers"][0]
     assert "livenessProbe" not in box
-    assert "/workspace/stalled.py" not in {mount["mountPath"] for mount in box["volumeMounts"]}
     settings = {"decode": {"container": {"livenessProbe": None}}}
     box = roles(plan(kubernetes__pods=settings))["decode"]["entryTemplate"]["spec"]["containers"][0]
     assert "livenessProbe" not in box
+
+
+@pytest.fixture
+def leaving(engine, monkeypatch, tmp_path):
+    """What the node runs before it ends an engine; returns the seconds that passed."""
+    passed, words = [0.0], ["x", "--port", str(engine.server_address[1]), "--model", "a", "--after", "1"]
+    words += ["--running", "vllm:num_requests_running", "--work", "vllm:generation_tokens_total"]
+    words += ["--leave", "300", "--entry", str(tmp_path / "entry"), "--pending", "vllm:num_requests_waiting"]
+    monkeypatch.setattr(stalled, "TIMEOUT", 0.6)
+    monkeypatch.setattr(stalled.sys, "argv", words)
+    monkeypatch.setattr(stalled.time, "monotonic", lambda: passed[0])
+    monkeypatch.setattr(stalled.time, "sleep", lambda seconds: passed.__setitem__(0, passed[0] + seconds))
+    monkeypatch.setenv("POD_IP", "127.0.0.1")
+
+    def run(page):
+        monkeypatch.setattr(Engine, "page", lambda self: page(passed[0]))
+        passed[0] = 0.0
+        assert stalled.main() == 0
+        return passed[0]
+
+    return run
+
+
+def left(running, waiting, tokens):
+    """A page of metrics."""
+    values = {"num_requests_running": running, "num_requests_waiting": waiting, "generation_tokens_total": tokens}
+    return "".join(f'vllm:{name}{{engine="0"}} {values[name]}\n' for name in values)
+
+
+def test_an_engine_ends_after_its_last_request(leaving):
+    assert leaving(lambda now: left(0, 0, 5)) == 2
+    assert leaving(lambda now: left(int(now < 90), int(now < 120), now)) == 122
+    assert leaving(lambda now: left(1, 0, now)) == 300, "the node's time is over then"
+    assert leaving(lambda now: left(0 if now in (3, 5) else 1, 0, now)) == 300, "a request came in between"
+
+
+def test_an_engine_that_hangs_is_not_waited_for(leaving, monkeypatch):
+    assert leaving(lambda now: left(1, 2, 5)) == stalled.QUIET
+    assert leaving(lambda now: "other 1\n") == stalled.QUIET, "it does not tell what is left"
+    monkeypatch.setattr(stalled, "POLL", stalled.QUIET / 2)
+    Engine.hears = False
+    assert leaving(lambda now: "") == stalled.QUIET
+
+
+def test_a_worker_asks_the_pod_with_the_api(leaving, tmp_path):
+    (tmp_path / "entry").write_text("127.0.0.2\n")
+    assert leaving(lambda now: left(1, 0, now)) == 0, "nothing listens at the entry's address: it has ended"
 
 
 def test_workers_of_an_instance_have_no_probe():
