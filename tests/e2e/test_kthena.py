@@ -351,7 +351,8 @@ def started(fake, pod, directory):
     spec = fake.get(CORE + "pods/" + pod)["spec"]
     box, folder = spec["containers"][0], directory / pod
     folder.mkdir()
-    data = fake.get(CORE + "configmaps/" + spec["volumes"][-1]["configMap"]["name"])["data"]
+    (scripts,) = [item["configMap"]["name"] for item in spec["volumes"] if item["name"] == "config"]
+    data = fake.get(CORE + "configmaps/" + scripts)["data"]
     for mount in box["volumeMounts"]:
         if mount["name"] == "config":
             (folder / os.path.basename(mount["mountPath"])).write_text(
@@ -367,7 +368,7 @@ def started(fake, pod, directory):
         path.chmod(0o755)
     variables = {item["name"]: item.get("value", "x") for item in box["env"]}
     command = [*box["command"], *(word.replace("/workspace", str(folder)) for word in box["args"])]
-    environment = {**variables, "PATH": f"{folder}:{os.environ['PATH']}"}
+    environment = {**variables, "PATH": f"{folder}:{os.environ['PATH']}", "TMPDIR": str(folder)}
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=MOST, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.splitlines()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 from ..diagnosis.diagnose import causes_in, explanation
@@ -12,7 +13,7 @@ from .changes import Changes, content, earlier
 from .cluster import FIELD_MANAGER, LOG_LINES
 from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
-from .leftover import LEFT, leftovers
+from .leftover import FORGOTTEN, LEFT, forgotten, leftovers, reminders
 from .manifests import objects, pods, record_name, written
 from .names import COMPONENT, SERVING_GROUP, address, digest_of, label, own_labels
 from .ownership import is_managed, stale
@@ -53,6 +54,7 @@ class Deployment:
         self.cluster, self.plan, self.options, self.secrets = cluster, plan, options, secrets
         self.changes, self.warnings, self.progress = Changes(), [], []
         self.state, self.engines, self.left = None, [], {}
+        self.is_reminded = False
         self.written, self.tried = [], {}  # the objects to apply, and what they would be
         self.is_resumed = cluster.has_answered = options["resume"] is not None
         self.since = {key: cluster.now() - seconds for key, seconds in (options["resume"] or {}).items()}
@@ -404,13 +406,30 @@ class Deployment:
     def _overdue(self):
         """Pods of engines that have been for too long in a state that waiting does not change."""
         restarts = {key for key in self.since if RESTARTED in key} | restarted(self.plan, self.engines)
-        found = stuck(self.plan, self.engines)
+        found, unmade = stuck(self.plan, self.engines), {}
         if not any(pod["metadata"].get("deletionTimestamp") for pod in self.engines):  # which may still fill a quota
-            found.update({f"{role}: the server refuses its pods": 1 for role in self._refusals(self.engines)})
+            refused = self._refusals(self.engines)
+            found.update({f"{role}: the server refuses its pods": 1 for role in refused})
+            unmade = forgotten(self.plan, self.engines, refused)
         left = {f"{name}: of another revision, {self.left[name][1]}": name for name in self.left}
-        late = self._late({**found, **dict.fromkeys(left, LEFT)}, restarts)
+        late = self._late({**found, **dict.fromkeys(left, LEFT), **dict.fromkeys(unmade, FORGOTTEN)}, restarts)
+        if unmade.keys() & set(late) and not self.is_reminded:
+            with contextlib.suppress(Refused, Unreachable):  # the wait itself tells what the server answers
+                self._remind([unmade[key] for key in late if key in unmade])
+        late = [key for key in late if key not in unmade]
         kept = [key for key in late if key in left and not self._replaced(*self.left[left[key]])]
         return [key for key in late if key not in left] + kept + crash_loops(self.plan, restarts)
+
+    def _remind(self, roles):
+        """Change the ModelServing and change it back: its controller looks at the pods that lack. Once in a slice: it needs time to."""
+        self.is_reminded = True
+        name = self.plan["kubernetes"]["name"]
+        live = self.cluster.get("ModelServing", name)
+        found = reminders(earlier(live, live, FIELD_MANAGER, False)) if live else []
+        for thing in found:
+            self.cluster.apply(thing)
+        text = f"Kthena lacks pods of {', '.join(roles)} and does not try again by itself. ModelServing/{name} was changed and changed back, so that it does."
+        self.warnings += [text] if found and text not in self.warnings else []
 
     def _replaced(self, pod, reason):
         """Delete a pod that its controller would leave; returns whether the user may."""

@@ -1,21 +1,44 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pods that an unfinished update of a ModelServing has left, and that its controller does not replace.
+"""Pods that an unfinished update of a ModelServing has left, and that its controller does not replace; and pods that it has forgotten to make.
 
 Kthena (v1.0.0, ``manageRollingUpdate``) replaces roles only of groups whose own revision is not the target. A group gets the revision of an
 update when all its roles have it. Back to the start of an update that did not end, it therefore counts as up to date whatever its roles are of.
+
+It tries a pod that the server refuses once only (``scaleUpRoles``; also main), and with the recovery policy None makes no deleted pod again
+(``handleDeletedPod``). It looks again when the specification changes, so the same plan, applied again, does not help.
 """
 
 from __future__ import annotations
 
 from .diagnosis import is_abandoned
 from .names import SERVING_HASH, SERVING_REVISION, label
-from .readiness import alive, is_current, is_ready, kept_pods, pending_serving
+from .readiness import alive, incomplete, is_current, is_ready, kept_pods, pending_serving
 from .stuck import waiting
 from .workloads import instance_of, role_of
 
 LEFT = 0.25  # of stuck_timeout: the controller replaces within seconds what it means to replace
+FORGOTTEN = 0.5  # the same for pods that it makes within seconds, unless it has tried before
+
+
+def forgotten(plan, pods, refused):
+    """``{text: role}`` of a ModelServing's roles that lack pods although the server would accept them; ``refused`` has the roles of which it would not."""
+    if not any(item["kind"] == "ModelServing" for item in plan["objects"]):
+        return {}
+    return {
+        f"{role}: its controller makes too few pods": role for role in incomplete(plan, pods) if role not in refused
+    }
+
+
+def reminders(serving):
+    """What to apply, one after the other, so that the controller looks at a ModelServing: a second more of grace, in no revision, and it as it was."""
+    template = (serving.get("spec") or {}).get("template") or {}
+    seconds = template.get("restartGracePeriodSeconds")
+    if seconds is None:
+        return []
+    other = dict(template, restartGracePeriodSeconds=seconds + 1)
+    return [dict(serving, spec=dict(serving["spec"], template=other)), serving]
 
 
 def leftovers(plan, engines, pods):

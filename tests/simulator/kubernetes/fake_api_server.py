@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fake_pods
 import fake_schema
 import fake_shapes
+import fake_webhook
 from fake_controller import Controller
 from fake_store import Refused, Store, now
 
@@ -224,6 +225,8 @@ class Api:
             thing["spec"].setdefault("clusterIP", f"10.96.0.{len(self.store.list('services')) + 10}")
         if found:
             raise Refused(422, "Invalid", f'The {kind} "{name}" is invalid: {"; ".join(found)}')
+        if kind == "ModelServing":
+            fake_webhook.admit(thing)
 
 
 def is_within(line, seconds):

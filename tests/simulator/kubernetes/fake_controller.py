@@ -54,7 +54,9 @@ class Controller(threading.Thread):
     def orphans(self):
         """Remove pods whose ModelServing, Deployment or LeaderWorkerSet no longer exists, and Services of the last."""
         names = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in self.store.list("modelservings")}
-        owning = self.store.list("deployments") + self.store.list("leaderworkersets")
+        owning = [
+            item for kind in ("deployments", "leaderworkersets", "modelservings") for item in self.store.list(kind)
+        ]
         alive = {item["metadata"]["uid"] for item in owning}
         for item in self.store.list("services"):
             if {owner["uid"] for owner in item["metadata"].get("ownerReferences", [])} - alive:
@@ -336,6 +338,9 @@ class Controller(threading.Thread):
         """Create a pod; admission and the quota of the namespace apply to controllers too. Returns the server's words if it refuses it."""
         try:
             fake_pods.admitted(self.store, namespace, pod)
+            found = fake_pods.problems(pod["spec"])
+            if found:
+                raise Refused(422, "Invalid", f'Pod "{pod["metadata"]["name"]}" is invalid: {"; ".join(found)}')
             self.store.create("pods", namespace, pod)
         except Refused as error:
             return "" if error.code == 409 else error.message  # it exists, or is still terminating

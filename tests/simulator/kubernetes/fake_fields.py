@@ -30,6 +30,7 @@ PORTS = {
 
 # Mappings that are one value.
 WHOLE = ("selector", "nodeSelector", "labelSelector", "podSelector", "namespaceSelector", "fieldRef", "secretKeyRef")
+WHOLE += ("configMapKeyRef", "resourceFieldRef", "secretRef", "scopeSelector")
 
 
 class Whole(str):

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Simulates Kthena's ModelServing controller, after the source of v1.0.0 (pkg/model-serving-controller/controller).
 
-As there, it decides by what it remembers of groups and roles, and not by the pods that it sees. Functions have the names of the source's.
+As there, it decides by what it remembers of groups and roles, and not by the pods that it sees; and it looks at a ModelServing only when
+something enqueues it: a change of its specification, and some events of its pods. Functions have the names of the source's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import copy
 import hashlib
 import json
 
-import fake_pods
 from fake_store import now
 
 PREFIX = "modelserving.volcano.sh/"
@@ -30,19 +30,23 @@ class Servings:
         """One step of one ModelServing."""
         head = serving["metadata"]
         fresh = {"groups": {}, "revisions": {}, "pods": {}, "grace": {}, "step": 0, "generation": 0, "current": ""}
+        fresh["queued"] = False
         memory = self.seen.setdefault(head["uid"], fresh)
         if head.get("deletionTimestamp"):
             self.leave(serving, memory)
             return
         if memory["generation"] != head["generation"]:
-            memory.update(generation=head["generation"], step=0)
+            memory.update(generation=head["generation"], step=0, queued=True)
         memory["step"] += 1
-        # For a while the status describes the old generation; refused pods are reported in the controller's log only.
-        if memory["step"] == 1 or any(map(refusals, roles_of(serving))):
+        if memory["step"] == 1:  # for a while the status describes the old generation
             return
         self.watch(serving, memory)
+        if not memory["queued"]:
+            return
         target = revision(roles_of(serving))
-        self.sync_groups(serving, memory, target)
+        memory["queued"] = bool(self.sync_groups(serving, memory, target))
+        if memory["queued"]:  # tried again, and reported in the controller's log only
+            return
         self.sync_roles(serving, memory, target)
         self.manage_rolling_update(serving, memory, target)
         self.update_status(serving, memory, target)
@@ -65,31 +69,46 @@ class Servings:
         pods = {pod["metadata"]["uid"]: pod for pod in self.own(serving) if label(pod, "group-name")}
         for uid in [uid for uid in memory["pods"] if uid not in pods]:
             self.delete_pod(serving, memory, memory["pods"].pop(uid))
-            memory["grace"].pop(uid, None)
         for uid, pod in pods.items():
-            memory["pods"][uid] = pod
+            before, memory["pods"][uid] = memory["pods"].get(uid), pod
             group = memory["groups"].get(ordinal(label(pod, "group-name")))
-            if pod["metadata"].get("deletionTimestamp") or not group:
+            if pod == before or pod["metadata"].get("deletionTimestamp") or not group:
                 continue
             role = group["roles"].get(label(pod, "role"), {}).get(label(pod, "role-id"))
-            if ready(pod) and role and role["status"] == CREATING and self.is_role_ready(serving, pod):
-                role["status"] = RUNNING
-            if ready(pod) and self.is_group_ready(serving, group) and group["status"] != DELETING:
-                group["status"] = RUNNING
-            elif has_failed(pod) and not ready(pod):
+            if ready(pod):
+                self.ready_pod(serving, memory, group, role, pod)
+            elif has_failed(pod):
                 self.error_pod(serving, memory, group, role, pod)
+        self.after_grace(serving, memory)
+
+    def ready_pod(self, serving, memory, group, role, pod):
+        """handleReadyPod."""
+        if role and role["status"] == CREATING and self.is_role_ready(serving, pod):
+            role["status"] = RUNNING
+        if self.is_group_ready(serving, group) and group["status"] != DELETING:
+            group["status"] = RUNNING
+            memory["queued"] = True
 
     def error_pod(self, serving, memory, group, role, pod):
-        """handleErrorPod: a pod that failed, or whose container restarted, is deleted unless it is ready after the grace period."""
-        memory["grace"][pod["metadata"]["uid"]] = memory["grace"].get(pod["metadata"]["uid"], 0) + 1
+        """handleErrorPod: the grace period of a pod that failed, or whose container restarted, begins, once for each name."""
+        name = pod["metadata"]["name"]
+        if name in memory["grace"]:
+            return
+        memory["grace"][name] = serving["spec"]["template"].get("restartGracePeriodSeconds") or 0
         if role and role["status"] == RUNNING:
             role["status"] = CREATING
         if group["status"] == RUNNING:
             group["status"] = CREATING
-        if memory["grace"][pod["metadata"]["uid"]] > (
-            serving["spec"]["template"].get("restartGracePeriodSeconds") or 0
-        ):
-            self.controller.terminate(pod)
+        memory["queued"] = True
+
+    def after_grace(self, serving, memory):
+        """handlePodAfterGraceTime: whatever pod has the name then is deleted if it is not ready; v1.0.0 does not compare the uid."""
+        for name in list(memory["grace"]):
+            memory["grace"][name] -= 1
+            if memory["grace"][name] < 0:
+                del memory["grace"][name]
+                same = [pod for pod in self.own(serving) if pod["metadata"]["name"] == name]
+                self.controller.terminate_all([pod for pod in same if not ready(pod)])
 
     def delete_pod(self, serving, memory, pod):
         """deletePod, with handleDeletionInProgress and handleDeletedPod."""
@@ -101,15 +120,17 @@ class Servings:
         if group["status"] == DELETING:
             if not self.own(serving, group_name=full(serving, number)):
                 del memory["groups"][number]
+                memory["queued"] = True
         elif role and role["status"] == DELETING:
             if not self.of_role(serving, number, role_id):
                 del group["roles"][name][role_id]
+                memory["queued"] = True
         elif serving["spec"].get("recoveryPolicy") == "ServingGroupRecreate":
             self.delete_group(serving, memory, number)
         elif serving["spec"].get("recoveryPolicy", "RoleRecreate") == "RoleRecreate":
             if group["status"] == RUNNING:
                 group["status"] = CREATING
-            self.delete_role(serving, group, number, name, role_id)
+            self.delete_role(serving, memory, number, name, role_id)
 
     def delete_group(self, serving, memory, number):
         """deleteServingGroup."""
@@ -118,15 +139,17 @@ class Servings:
         self.controller.terminate_all(pods)
         if not pods:
             del memory["groups"][number]
+            memory["queued"] = True
 
-    def delete_role(self, serving, group, number, name, role_id):
+    def delete_role(self, serving, memory, number, name, role_id):
         """DeleteRole."""
-        role, pods = group["roles"].get(name, {}).get(role_id), self.of_role(serving, number, role_id)
-        if role:
-            role["status"] = DELETING
+        mine, pods = memory["groups"][number]["roles"].get(name, {}), self.of_role(serving, number, role_id)
+        if role_id in mine and mine[role_id]["status"] != DELETING:
+            mine[role_id]["status"] = DELETING
             self.controller.terminate_all(pods)
             if not pods:
-                del group["roles"][name][role_id]
+                del mine[role_id]
+                memory["queued"] = True
 
     def is_role_ready(self, serving, pod):
         """checkRoleReady: never of a role that the specification does not have."""
@@ -145,7 +168,7 @@ class Servings:
     # Numbers
 
     def sync_groups(self, serving, memory, target):
-        """syncServingGroupReplicas: new groups get the next numbers, except those that the partition protects."""
+        """syncServingGroupReplicas: new groups get the next numbers, except those that the partition protects. Returns an error."""
         groups, wanted = memory["groups"], serving["spec"].get("replicas", 1)
         missing = wanted - len(groups)
         numbers = [number for number in range(min(self.partition(serving), wanted)) if number not in groups]
@@ -154,61 +177,94 @@ class Servings:
         for number in numbers if missing > 0 else ():
             rev = (memory["current"] or target) if number < self.partition(serving) else target
             roles = memory["revisions"].setdefault(rev, copy.deepcopy(roles_of(serving)))
-            groups[number] = {"revision": rev, "status": CREATING, "roles": {}}
-            for role in roles:
-                self.scale_up(serving, groups[number], number, role, range(role.get("replicas", 1)))
+            error = self.create_group(serving, memory, number, roles, rev)
+            if error:
+                return error
         kept = sorted(groups)[: self.partition(serving)]
         first = sorted(groups, key=lambda each: (each in kept, groups[each]["status"] == RUNNING, -each))
         for number in first[: max(0, -missing)]:
             self.delete_group(serving, memory, number)
+        return ""
+
+    def create_group(self, serving, memory, number, roles, rev):
+        """CreatePodsForServingGroup: ends at the first pod that the server refuses; AddRole has made the group until then."""
+        empty = {"revision": rev, "status": CREATING, "roles": {}}
+        for role in roles:
+            for index in range(role.get("replicas", 1)):
+                role_id = f"{role['name']}-{index}"
+                error = self.make(serving, number, role, role_id, rev)
+                if error:
+                    return error
+                mine = memory["groups"].setdefault(number, empty)["roles"].setdefault(role["name"], {})
+                mine[role_id] = {"hash": role_hash(role), "status": CREATING}
+        memory["groups"].setdefault(number, empty)
+        return ""
 
     def sync_roles(self, serving, memory, target):
         """syncRoleReplicas: all instances that lack get the template of now, whatever revision their group is of."""
-        memory["revisions"][target] = copy.deepcopy(roles_of(serving))
         for index, number in enumerate(sorted(memory["groups"])):
             group = memory["groups"][number]
             is_kept = index < self.partition(serving)
             roles = memory["revisions"].get(group["revision"], roles_of(serving)) if is_kept else roles_of(serving)
+            rev = group["revision"] if is_kept else target
             for role in roles if group["status"] != DELETING else ():
                 found = group["roles"].setdefault(role["name"], {})
                 names = sorted(found, key=ordinal)
                 alive = [name for name in names if found[name]["status"] != DELETING]
                 for name in alive:
-                    self.make(serving, number, role, name)
+                    self.make(serving, number, role, name, rev)
                 lacking = role.get("replicas", 1) - len(names)
                 if lacking > 0:
                     next_one = ordinal(names[-1]) + 1 if names else 0
-                    self.scale_up(serving, group, number, role, range(next_one, next_one + lacking))
-                    group["status"] = SCALING
+                    self.scale_up(serving, group, number, role, range(next_one, next_one + lacking), rev)
                 surplus = max(0, len(alive) - role.get("replicas", 1)) if lacking < 0 else 0
                 first = sorted(alive, key=lambda name: (found[name]["status"] == RUNNING, -ordinal(name)))
                 for name in first[:surplus]:
                     group["status"] = SCALING
-                    self.delete_role(serving, group, number, role["name"], name)
+                    self.delete_role(serving, memory, number, role["name"], name)
 
-    def scale_up(self, serving, group, number, role, numbers):
-        """scaleUpRoles."""
+    def scale_up(self, serving, group, number, role, numbers, rev):
+        """scaleUpRoles: an instance whose pods the server refuses is only logged, and tried again when something enqueues the ModelServing."""
+        group["status"] = SCALING
         for index in numbers:
             role_id = f"{role['name']}-{index}"
-            self.make(serving, number, role, role_id)
-            mine = group["roles"].setdefault(role["name"], {})
-            mine[role_id] = {"hash": role_hash(role), "status": CREATING}
+            if not self.make(serving, number, role, role_id, rev):
+                mine = group["roles"].setdefault(role["name"], {})
+                mine[role_id] = {"hash": role_hash(role), "status": CREATING}
 
-    def make(self, serving, number, role, role_id):
-        """CreatePodsByRole: the entry and its workers, as far as they are not there."""
-        name, base = serving["metadata"]["name"], full(serving, number)
+    def make(self, serving, number, role, role_id, rev):
+        """CreatePodsByRole: the entry and its workers, as far as they are not there; returns why the server refuses one.
+
+        A label of the template wins over Kthena's, its variables over those of the template, and the scheduler is the ModelServing's.
+        """
+        head, base = serving["metadata"], full(serving, number)
         if len(self.of_role(serving, number, role_id)) > role.get("workerReplicas", 0):
-            return
+            return ""
+        owner = {"apiVersion": serving["apiVersion"], "kind": "ModelServing", "name": head["name"], "uid": head["uid"]}
+        owner.update(controller=True, blockOwnerDeletion=True)
+        added = {
+            "GROUP_SIZE": role.get("workerReplicas", 0) + 1,
+            "ENTRY_ADDRESS": f"{base}-{role_id}-0.{head['namespace']}",
+        }
         for index in range(role.get("workerReplicas", 0) + 1):
             template = role["workerTemplate"] if index else role["entryTemplate"]
-            own = {"name": name, "group-name": base, "role": role["name"], "role-id": role_id}
-            own.update({"revision": revision(roles_of(serving)), "role-template-hash": role_hash(role)})
+            own = {"name": head["name"], "group-name": base, "role": role["name"], "role-id": role_id}
+            own.update({"revision": rev, "role-template-hash": role_hash(role)})
             own.update({} if index else {"entry": "true"})
-            head = copy.deepcopy(template.get("metadata") or {})
-            labels = {**(head.get("labels") or {}), **{PREFIX + key: own[key] for key in own}}
-            head.update(name=f"{base}-{role_id}-{index}", labels=labels)
-            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": copy.deepcopy(template["spec"])}
-            self.controller.create_pod(serving["metadata"]["namespace"], dict(pod, status={"phase": "Pending"}))
+            given, spec = template.get("metadata") or {}, copy.deepcopy(template["spec"])
+            labels = {**{PREFIX + key: own[key] for key in own}, **(given.get("labels") or {})}
+            spec["schedulerName"] = serving["spec"].get("schedulerName", "volcano")
+            for box in [*spec["containers"], *(spec.get("initContainers") or [])]:
+                words = {**added, "WORKER_INDEX": index}
+                box["env"] = [each for each in box.get("env", []) if each["name"] not in words]
+                box["env"] += [{"name": key, "value": str(words[key])} for key in words]
+            pod = {"apiVersion": "v1", "kind": "Pod", "spec": spec, "status": {"phase": "Pending"}}
+            pod["metadata"] = {"name": f"{base}-{role_id}-{index}", "labels": labels, "ownerReferences": [owner]}
+            pod["metadata"]["annotations"] = dict(given.get("annotations") or {})
+            error = self.controller.create_pod(head["namespace"], pod)
+            if error:
+                return error
+        return ""
 
     # Updates
 
@@ -227,7 +283,7 @@ class Servings:
         old.sort(key=lambda number: (groups[number]["status"] != RUNNING, number))  # deleted from the end
         if strategy.get("type") == "RoleRollingUpdate":
             for number in reversed(old):
-                self.update_roles(serving, groups[number], number, target)
+                self.update_roles(serving, memory, number, target)
             return
         going = len([1 for group in groups.values() if group["status"] != RUNNING and group["revision"] == target])
         most = (strategy.get("rollingUpdateConfiguration") or {}).get("maxUnavailable", 1)
@@ -237,8 +293,9 @@ class Servings:
             if groups[number]["status"] != DELETING:
                 self.delete_group(serving, memory, number)
 
-    def update_roles(self, serving, group, number, target):
+    def update_roles(self, serving, memory, number, target):
         """deleteOutdatedRoles of one group."""
+        group = memory["groups"][number]
         wanted, chosen, is_outdated = {role["name"]: role for role in roles_of(serving)}, [], False
         for name, role in wanted.items():
             found = group["roles"].get(name, {})
@@ -262,7 +319,7 @@ class Servings:
         if not is_outdated and not gone:
             group["revision"] = target
         for name, item in chosen + gone:
-            self.delete_role(serving, group, number, name, item)
+            self.delete_role(serving, memory, number, name, item)
 
     # Status
 
@@ -300,7 +357,7 @@ class Servings:
         else:
             memory["again"] = True
             for role in roles_of(serving):
-                self.make(serving, 0, role, f"{role['name']}-0")
+                self.make(serving, 0, role, f"{role['name']}-0", revision(roles_of(serving)))
 
 
 def conditions(serving, holds):
@@ -318,12 +375,6 @@ def conditions(serving, holds):
 def roles_of(serving):
     """The roles of the specification."""
     return serving["spec"]["template"]["roles"]
-
-
-def refusals(role):
-    """The reasons why the server rejects the role's pods."""
-    templates = [role["entryTemplate"]] + ([role["workerTemplate"]] if role.get("workerReplicas") else [])
-    return [problem for template in templates for problem in fake_pods.problems(template["spec"])]
 
 
 def full(serving, group):

@@ -250,12 +250,15 @@ def test_groups_are_replaced_from_the_last_one_on_and_back(world, partition, lef
     assert images(store) == ["i:1"] * 6
 
 
-@pytest.mark.parametrize("policy, kept", [("RoleRecreate", 2), ("ServingGroupRecreate", 0), ("None", 2)])
-def test_what_a_deleted_pod_takes_with_it(world, policy, kept):
-    """handleDeletedPod."""
+@pytest.mark.parametrize(
+    "policy, ready_ones, kept", [("RoleRecreate", 3, 2), ("ServingGroupRecreate", 3, 0), ("None", 2, 2)]
+)
+def test_what_a_deleted_pod_takes_with_it(world, policy, ready_ones, kept):
+    """handleDeletedPod: with None nothing looks at the pods again, and the status stays as it was."""
     store, api, step = world
     two = copy.deepcopy(SERVING)
-    two["spec"]["recoveryPolicy"] = policy
+    by = "ServingGroupRollingUpdate" if policy == "ServingGroupRecreate" else "RoleRollingUpdate"
+    two["spec"].update(recoveryPolicy=policy, rolloutStrategy={"type": by})
     two["spec"]["template"]["roles"][1]["replicas"] = 2
     apply(store, api, two)
     step(12)
@@ -263,7 +266,119 @@ def test_what_a_deleted_pod_takes_with_it(world, policy, kept):
     store.remove("pods", "n", "s-0-d-1-0")
     step(20)
     after = [pod for pod in store.list("pods") if ready(pod)]
-    assert (len(after), len(before & {pod["metadata"]["uid"] for pod in after})) == (3, kept)
+    assert (len(after), len(before & {pod["metadata"]["uid"] for pod in after})) == (ready_ones, kept)
+    assert status(store)[1]["Available"] == "True"
+    two["spec"]["template"]["restartGracePeriodSeconds"] = 7
+    apply(store, api, two)
+    step(12)
+    assert len([pod for pod in store.list("pods") if ready(pod)]) == 3, "a change of the specification enqueues it"
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        ("rolloutStrategy", {"type": "RoleRollingUpdate", "rollingUpdateConfiguration": {}}, "is only valid when"),
+        ("recoveryPolicy", "ServingGroupRecreate", "incompatible recoveryPolicy and rolloutStrategy.type"),
+        ("template.gangPolicy", {"minRoleReplicas": {"x": 1}}, "role x does not exist in template.roles"),
+        ("template.gangPolicy", {"minRoleReplicas": {"p": 2}}, "(2) for role p cannot exceed replicas (1)"),
+        ("template.roles.0.maxUnavailable", 2, "maxUnavailable cannot be greater than replicas (1)"),
+        ("template.roles.0.maxUnavailable", "10%", "maxUnavailable cannot be 0"),
+        ("template.roles.0.maxUnavailable", "1x", "a valid percent string"),
+        ("template.roles.0.maxUnavailable", -1, "must be a non-negative integer"),
+        ("template.roles.0.workerReplicas", 1, "workerTemplate is required when workerReplicas is greater than 0"),
+        ("template.roles.0.name", "a" * 60, "metadata.name: Invalid value"),
+        ("template.roles.0.entryTemplate.spec.containers.0.image", "a b", "image cannot contain spaces"),
+        ("template.roles", [], "roles must be specified"),
+    ],
+)
+def test_the_webhook_of_kthena_refuses(world, place, value, says):
+    store, api, dummy = world
+    wrong, owner = copy.deepcopy(SERVING), None
+    *path, last = place.split(".")
+    owner = wrong["spec"]
+    for name in path:
+        owner = owner[int(name) if name.isdigit() else name]
+    owner[last] = value
+    with pytest.raises(Refused, match="admission webhook .* denied the request: validation failed") as caught:
+        apply(store, api, wrong)
+    assert says in caught.value.message and caught.value.code == 400
+    assert store.list("modelservings") == []
+
+
+def test_a_role_has_its_own_limit_only_where_roles_are_replaced(world):
+    store, api, dummy = world
+    by_group = copy.deepcopy(SERVING)
+    by_group["spec"].pop("rolloutStrategy")
+    apply(store, api, by_group)
+    by_group["spec"]["template"]["roles"][0]["maxUnavailable"] = 1
+    with pytest.raises(Refused, match="only valid when rolloutStrategy.type is RoleRollingUpdate"):
+        apply(store, api, by_group)
+
+
+def test_an_instance_that_the_server_refused_is_not_tried_again(world):
+    """scaleUpRoles only logs it; of a new group everything before the refused pod stays."""
+    store, api, step = world
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}}
+    store.create("resourcequotas", "n", {"apiVersion": "v1", "kind": "ResourceQuota", **quota})
+    apply(store, api, SERVING)
+    step(20)
+    assert [pod["metadata"]["name"] for pod in store.list("pods")] == ["s-0-p-0-0"]
+    store.remove("resourcequotas", "n", "q")
+    step(60)
+    assert len(store.list("pods")) == 1, "there is room, and nothing enqueues the ModelServing"
+    again = copy.deepcopy(SERVING)
+    again["spec"]["template"]["restartGracePeriodSeconds"] = 1
+    apply(store, api, again)
+    step(20)
+    assert len(store.list("pods")) == 2
+
+
+def test_an_update_whose_pods_are_refused_takes_an_old_one_first(world):
+    store, api, step = world
+    two = copy.deepcopy(SERVING)
+    two["spec"]["template"]["roles"][1].update(replicas=2, maxUnavailable=1)
+    apply(store, api, two)
+    step(12)
+    wrong = copy.deepcopy(two)
+    container = wrong["spec"]["template"]["roles"][1]["entryTemplate"]["spec"]["containers"][0]
+    container["ports"] = [{"containerPort": 99999}]
+    apply(store, api, wrong)
+    step(40)
+    assert [pod["metadata"]["name"] for pod in store.list("pods")] == ["s-0-d-0-0", "s-0-p-0-0"]
+
+
+def test_the_grace_of_a_failed_pod_ends_whatever_has_its_name_then(world):
+    """handlePodAfterGraceTime of v1.0.0 looks by name only."""
+    store, api, step = world
+    one = copy.deepcopy(SERVING)
+    one["spec"]["template"]["restartGracePeriodSeconds"] = 12
+    apply(store, api, changed(one, "crash"))
+    step(8)
+    first = store.get("pods", "n", "s-0-d-0-0")["metadata"]["uid"]
+    apply(store, api, changed(one, "broken"))
+    step(8)
+    second = store.get("pods", "n", "s-0-d-0-0")["metadata"]["uid"]
+    assert second != first
+    step(10)
+    assert store.get("pods", "n", "s-0-d-0-0")["metadata"]["uid"] != second
+
+
+def test_pods_are_as_the_controller_makes_them(world):
+    store, api, step = world
+    wide = copy.deepcopy(SERVING)
+    role = wide["spec"]["template"]["roles"][1]
+    role["entryTemplate"]["metadata"] = {"labels": {"modelserving.volcano.sh/role": "mine", "a": "b"}}
+    role["entryTemplate"]["spec"]["containers"][0]["env"] = [{"name": "WORKER_INDEX", "value": "7"}]
+    role["entryTemplate"]["spec"]["schedulerName"] = "other"
+    apply(store, api, wide)
+    step(4)
+    pod = store.get("pods", "n", "s-0-d-0-0")
+    uid = store.get("modelservings", "n", "s")["metadata"]["uid"]
+    assert [owner["uid"] for owner in pod["metadata"]["ownerReferences"]] == [uid]
+    assert pod["metadata"]["labels"]["modelserving.volcano.sh/role"] == "mine"
+    assert pod["spec"]["schedulerName"] == "volcano"
+    env = {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+    assert env == {"GROUP_SIZE": "1", "ENTRY_ADDRESS": "s-0-d-0-0.n", "WORKER_INDEX": "0"}
 
 
 DEPLOYMENT = {

@@ -157,7 +157,7 @@ def main() -> int:
     parser.add_argument("--state", default="/tmp/ascend-inference-stalled.json")
     parser.add_argument("--leave", type=float, help="wait at most so many seconds until nothing is left to do")
     parser.add_argument("--pending", action="append", default=[], help="metric of what is left to do, beside --running")
-    parser.add_argument("--entry", default="/tmp/ascend-inference-entry")
+    parser.add_argument("--entry", default=os.path.join(tempfile.gettempdir(), "ascend-inference-entry"))
     options = parser.parse_args()
     address = address_of(options.entry)
     if options.leave is not None:

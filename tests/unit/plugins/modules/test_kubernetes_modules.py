@@ -873,6 +873,46 @@ def test_the_way_back_from_a_failed_update_ends_by_itself(module, instances):
     assert not left or "ImagePullBackOff), and has not been replaced" in " ".join(done["warnings"])
 
 
+def test_with_the_recovery_policy_none_the_way_back_ends_too(module):
+    """Kthena makes no deleted pod again until the specification changes."""
+    server, first = Server(nodes=5), plan(pools__decode__instances=2, kubernetes__recovery_policy="None")
+    module(server, "deploy", first)
+    module(server, "verified", first)
+    broken = plan(pools__decode__instances=2, kubernetes__recovery_policy="None", kubernetes__pods=BROKEN)
+    assert module(server, "deploy", broken, stuck_timeout=30)["failed"]
+    begin = server.seconds
+    done = module(server, "deploy", first)
+    assert not done["failed"], done["msg"]
+    assert server.seconds - begin < 90
+    assert server.images() == [first["kubernetes"]["roles"]["decode"]["image"]]
+    assert "Kthena lacks pods of decode and does not try again by itself." in " ".join(done["warnings"])
+    live = server.store.get("modelservings", "serving", "demo")
+    assert live["spec"]["template"]["restartGracePeriodSeconds"] == 60
+    assert not module(server, "deploy", first)["changed"]
+
+
+@pytest.mark.parametrize("pods", [3, 2])
+def test_the_same_plan_again_makes_the_pods_that_a_quota_refused(module, pods):
+    """The first time the controller only logs what the server refuses; the same plan again changes nothing that it looks at."""
+    server, planned = Server(nodes=5), plan(pools__decode__instances=3)
+    module(server, "deploy", planned)
+    for pod in server.store.list("pods"):
+        if "router" not in pod["metadata"]["name"]:
+            server.store.remove("pods", "serving", pod["metadata"]["name"])
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": str(2 + pods)}}}
+    server.add("resourcequotas", "serving", {"kind": "ResourceQuota", **quota})
+    server.sleep(60)
+    engines = [name for name in server.names("pods") if "-router-" not in name]
+    assert len(engines) < 4, "the quota has room for fewer"
+    server.store.remove("resourcequotas", "serving", "q")
+    server.sleep(60)
+    assert [name for name in server.names("pods") if "-router-" not in name] == engines
+    begin, done = server.seconds, module(server, "deploy", planned)
+    assert not done["failed"], done["msg"]
+    assert server.seconds - begin < 60
+    assert "ModelServing/demo was changed and changed back" in " ".join(done["warnings"])
+
+
 def test_the_way_back_replaces_what_already_serves_one_by_one(module):
     """A run that was ended in mid-update: Kthena calls the group complete though two instances are of the other revision."""
     server, first = Server(nodes=5), plan(pools__decode__instances=4)
@@ -1113,8 +1153,10 @@ def test_a_role_that_was_scaled_to_nothing_misses_no_pods(module):
     planned["kubernetes"]["roles"]["decode"]["replicas"] = 0
     for item in planned["objects"]:
         if item["kind"] == "ModelServing":
-            next(role for role in item["spec"]["template"]["roles"] if role["name"] == "decode")["replicas"] = 0
-    done = module(Server(), "deploy", planned, stuck_timeout=1)
+            role = next(role for role in item["spec"]["template"]["roles"] if role["name"] == "decode")
+            role["replicas"] = 0
+            role.pop("maxUnavailable")  # the webhook wants no more than replicas
+    done = module(Server(), "deploy", planned, stuck_timeout=3)
     assert not done["failed"], done["msg"]
 
 

@@ -331,6 +331,7 @@ def test_an_instance_over_two_nodes_has_a_worker():
     assert "readinessProbe" not in worker["containers"][0]
     script = scripts(planned)["decode-1.sh"]
     assert '--data-parallel-address "${ENTRY_IP}"' in script
+    assert 'echo "${ENTRY_IP}" > "${TMPDIR:-/tmp}/ascend-inference-entry"' in script, "whom it asks before it ends"
     assert "--data-parallel-start-rank 16" in script
     assert "--headless" in script
     assert [item.text() for each in planned["objects"] for item in check_manifest(each)] == []

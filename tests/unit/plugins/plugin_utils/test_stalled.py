@@ -88,6 +88,7 @@ def probe(engine, tmp_path, monkeypatch):
     monkeypatch.setenv("POD_IP", "127.0.0.1")
     words = ["x", "--port", str(engine.server_address[1]), "--model", "a b", "--after", "600"]
     words += ["--running", "vllm:num_requests_running", "--state", str(tmp_path / "state.json")]
+    words += ["--entry", str(tmp_path / "entry")]
     for name in ("prompt_tokens_total", "generation_tokens_total", "iteration_tokens_total_count"):
         words += ["--work", f"vllm:{name}"]
     monkeypatch.setattr(stalled.sys, "argv", words)
@@ -174,7 +175,7 @@ def command(container, folder, port):
     """The probe's command as the container has it, with the program in a folder; at once, and on this port."""
     words = list(container["livenessProbe"]["exec"]["command"])
     words[2] = words[2].replace("/workspace/probe", str(folder)).replace("--port 7200", f"--port {port}")
-    words[2] = words[2].replace("--after 540", f"--after 0 --state {folder}/state.json")
+    words[2] = words[2].replace("--after 540", f"--after 0 --state {folder}/state.json --entry {folder}/entry")
     return words
 
 
