@@ -9,19 +9,18 @@ hold the largest request costs an idle stream nothing; documents that say otherw
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import posixpath
-import re
 import typing as t
 
 from ..plan.render.client_paths import LISTED
 from ..plan.render.frontend import CLIENTS, filled
 from ..plan.service import bracketed
 from . import haproxy_peers
+from .haproxy_backends import backend, lines, section
 from .pair import ALIVE
-from .plan import EntryPlan, Grant, Route, Way
+from .plan import EntryPlan, Grant
 from .refusals import BUSY, ERRORS, PARALLEL, SPENT, error
 
 PROGRAM = "/usr/sbin/haproxy"
@@ -122,29 +121,6 @@ frontend clients
     http-request return status 503 content-type application/json lf-string '@STATES@' if @NOWAY@
     http-request return status 200 content-type application/json lf-string '@STATES@'
 """
-BACKEND = """backend @ROUTE@
-    balance roundrobin
-    option allbackups
-    option httpchk
-    http-check send meth GET uri @HEALTH@
-    http-check expect status 200-499
-    retries 3
-    retry-on conn-failure
-    option redispatch 1
-    option http-server-close
-    http-reuse never
-    option srvtcpka
-    srvtcpka-idle 10s
-    srvtcpka-intvl 5s
-    srvtcpka-cnt 3
-    http-request set-header Host @HOST@
-@KEY@    http-response lua.answered if { var(txn.held) -m bool }
-    http-response set-header X-Request-Id %[var(txn.id)]
-@KIND@    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down
-@SERVERS@"""
-
-
-KIND = "http-response set-var(txn.kind) res.hdr(content-type) if { status 200:299 }"
 
 
 def files(
@@ -196,11 +172,6 @@ def _list(grant: Grant) -> str:
     return json.dumps({"object": "list", "data": models})
 
 
-def backend(model: str) -> str:
-    """The name of a model's backend. Names of models have characters that HAProxy's do not."""
-    return f"{re.sub('[^A-Za-z0-9]', '_', model)[:40]}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
-
-
 def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
     settings = plan.settings
     body = settings.body_mib * 2**20
@@ -218,7 +189,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "ANSWER": str(settings.answer_timeout),
         "NUMBER": plan.pair.own.number,
         "PEERS": haproxy_peers.peers(plan.pair, settings.peer_port),
-        "COUNTED": _lines(haproxy_peers.counted(plan.pair)),
+        "COUNTED": lines(haproxy_peers.counted(plan.pair)),
         "LISTEN": f"{bracketed(settings.address)}:{settings.port}{haproxy_peers.listening(plan.pair)}"
         + ("" if settings.plain_http else secured),
         "LISTED": LISTED,
@@ -229,19 +200,19 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "SMALL": str(SMALL),
         "MOST": str(settings.arriving_mib * 2**20),
         "LARGE": error(f"the request is larger than {settings.body_mib} MiB"),
-        "LISTS": _lines(
+        "LISTS": lines(
             f"http-request return status 200 content-type application/json string '{_list(grant)}'"
             f" if listed {{ var(txn.team) -m str {grant.team} }}"
             for grant in plan.grants
         ),
-        "PARALLEL": _lines(_limit(grant, "sc2_conn_cur gt", grant.concurrent, PARALLEL, 1) for grant in plan.grants),
-        "RATES": _lines(
+        "PARALLEL": lines(_limit(grant, "sc2_conn_cur gt", grant.concurrent, PARALLEL, 1) for grant in plan.grants),
+        "RATES": lines(
             _limit(grant, f"{haproxy_peers.rate(plan.pair)} ge", grant.requests_per_minute, BUSY, 60)
             for grant in plan.grants
         ),
         **_usage(plan, folder),
         "NOTCLIENTS": f"^(?!(?:{kept})$)",
-        "BACKENDS": "".join(_backend(route, folder, settings.usage) for route in plan.routes),
+        "BACKENDS": "".join(section(route, folder, settings.usage) for route in plan.routes),
         "THREADS": "1" if settings.usage else "2",
         "STATUS": str(settings.status_port),
         "ALIVE": ALIVE,
@@ -259,18 +230,14 @@ def _usage(plan: EntryPlan, folder: str) -> dict[str, str]:
         " hdr Retry-After %[var(txn.wait)] if { var(txn.wait) -m found }"
     )
     limited = any(grant.tokens_per_day or grant.tokens_per_month for grant in plan.grants)
-    lines = {
+    parts = {
         "COUNTER": [f"lua-load {folder}/usage.lua"],
         "FILTER": ["filter lua.usage"],
         "TOKENS": ["http-request lua.tokens", spent] if limited else [],
         "METRICS": ["http-request use-service lua.usage if { path /metrics }"],
     }
-    found = {name: _lines(each if plan.settings.usage else []) for name, each in lines.items()}
+    found = {name: lines(each if plan.settings.usage else []) for name, each in parts.items()}
     return {**found, "LENGTH": "%[var(txn.length)]" if plan.settings.usage else "%[req.body_size]"}
-
-
-def _lines(lines: t.Iterable[str]) -> str:
-    return "".join(f"    {line}\n" for line in lines if line)
 
 
 def _limit(grant: Grant, condition: str, limit: int, message: str, seconds: int) -> str:
@@ -282,20 +249,3 @@ def _limit(grant: Grant, condition: str, limit: int, message: str, seconds: int)
         f"http-request return status 429 content-type application/json string '{message}' hdr Retry-After {after}"
         f" if {{ var(txn.team) -m str {grant.team} }} {{ {condition} {limit} }}"
     )
-
-
-def _backend(route: Route, folder: str, usage: bool) -> str:
-    key = f"http-request set-header Authorization %[str({route.keys}),map_str({folder}/engine_keys.map)]"
-    values = {
-        "ROUTE": backend(route.model),
-        "KIND": _lines([KIND if usage else ""]),
-        "HEALTH": route.health,
-        "HOST": route.ways[0].address,
-        "KEY": _lines([key if route.keys else ""]),
-        "SERVERS": _lines(map(_server, route.ways)),
-    }
-    return filled(BACKEND, values)
-
-
-def _server(way: Way) -> str:
-    return f"server {way.name} {way.address} {'backup' if way.spare else f'weight {way.weight}'}"

@@ -1,0 +1,65 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The routers of each model, in the configuration of HAProxy."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import typing as t
+
+from ..plan.render.frontend import filled
+from .plan import Route, Way
+
+BACKEND = """backend @ROUTE@
+    balance roundrobin
+    option allbackups
+    option httpchk
+    http-check send meth GET uri @HEALTH@
+    http-check expect status 200-499
+    retries 3
+    retry-on conn-failure
+    option redispatch 1
+    option http-server-close
+    http-reuse never
+    option srvtcpka
+    srvtcpka-idle 10s
+    srvtcpka-intvl 5s
+    srvtcpka-cnt 3
+    http-request set-header Host @HOST@
+@KEY@    http-response lua.answered if { var(txn.held) -m bool }
+    http-response set-header X-Request-Id %[var(txn.id)]
+@KIND@    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down
+@SERVERS@"""
+
+
+KIND = "http-response set-var(txn.kind) res.hdr(content-type) if { status 200:299 }"
+
+
+def backend(model: str) -> str:
+    """The name of a model's backend. Names of models have characters that HAProxy's do not."""
+    return f"{re.sub('[^A-Za-z0-9]', '_', model)[:40]}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
+
+
+def lines(texts: t.Iterable[str]) -> str:
+    """Lines of a section; empty ones are left out."""
+    return "".join(f"    {line}\n" for line in texts if line)
+
+
+def section(route: Route, folder: str, usage: bool) -> str:
+    """The backend of one model."""
+    key = f"http-request set-header Authorization %[str({route.keys}),map_str({folder}/engine_keys.map)]"
+    values = {
+        "ROUTE": backend(route.model),
+        "KIND": lines([KIND if usage else ""]),
+        "HEALTH": route.health,
+        "HOST": route.ways[0].address,
+        "KEY": lines([key if route.keys else ""]),
+        "SERVERS": lines(map(_server, route.ways)),
+    }
+    return filled(BACKEND, values)
+
+
+def _server(way: Way) -> str:
+    return f"server {way.name} {way.address} {'backup' if way.spare else f'weight {way.weight}'}"
