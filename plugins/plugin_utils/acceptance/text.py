@@ -8,9 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.tools.text import one_line
-from ..bench.text import load_rows, table
+from ..bench.text import load_rows
 from ..description.findings import Finding, grouped
 from ..hosts.versions import COLUMNS
+from ..pages.markdown import table
 
 Record = t.Mapping[str, t.Any]
 MEANINGS = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..bench.text import table
+from ..pages.markdown import table
 from .declaration import settings_text
 from .pools import HELD, IDLES, LIMITS, UNKNOWN, WAITS
 

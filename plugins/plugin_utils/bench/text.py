@@ -9,6 +9,7 @@ import typing as t
 
 from ..description.values import natural
 from ..hosts.tuning_state import state_lines
+from ..pages.markdown import table
 from .aisbench import AISBENCH
 from .passage import longest, passage_rows
 from .report import SHOWN
@@ -204,12 +205,3 @@ def digits(value: float) -> str:
     ['2042.1', '50.0', '3.14', '0.0312', '0']
     """
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
-
-
-def table(rows: t.Sequence[t.Sequence[str]]) -> list[str]:
-    """A Markdown table with aligned columns; the first row is the head."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
-    ]
-    return [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]

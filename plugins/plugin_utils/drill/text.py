@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.tools.how_many import how_many
-from ..bench.text import table
+from ..pages.markdown import table
 
 Record = t.Mapping[str, t.Any]
 BARS = "▁▂▃▄▅▆▇█"

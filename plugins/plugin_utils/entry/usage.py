@@ -13,9 +13,9 @@ import re
 import typing as t
 from decimal import Decimal
 
-from ..bench.text import table
 from ..description.findings import Finding, SettingsError
 from ..description.outputs import unwritable
+from ..pages.markdown import table
 from .made import STATE
 from .reading import MODEL, NAME, read_entry
 from .settings import Entry

@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ..bench.page import bench_page
-from ..bench.text import bench_text, digits, table, versions_text
+from ..bench.text import bench_text, digits, versions_text
 from ..description.findings import Finding, grouped
+from ..pages.markdown import table
 from ..pages.render import counted, findings_of, origin, page, verdict_of
 
 Record = t.Mapping[str, t.Any]
