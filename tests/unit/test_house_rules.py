@@ -270,3 +270,31 @@ def test_kinds_of_engines_are_listed_once():
         lists = [set(re.findall(kind, found)) for found in in_yaml.findall(text_of(path))]
         wrong += [name(path) for kinds in lists if kinds not in (set(ENGINE_KINDS), set(ANSWERING_KINDS))]
     assert not wrong
+
+
+def test_no_merged_key_is_given_again():
+    """Ansible warns of each in every run, which is noise for who cannot change it."""
+
+    def twice(node):
+        if isinstance(node, yaml.MappingNode):
+            own = [key.value for key, value in node.value if key.value != "<<"]
+            merged = [
+                key.value
+                for name, value in node.value
+                if name.value == "<<" and isinstance(value, yaml.MappingNode)
+                for key, dummy in value.value
+            ]
+            yield from (f"line {node.start_mark.line + 1}: {key}" for key in own if key in merged)
+        for child in (item for pair in node.value for item in pair) if isinstance(node, yaml.MappingNode) else ():
+            yield from twice(child)
+        if isinstance(node, yaml.SequenceNode):
+            for child in node.value:
+                yield from twice(child)
+
+    found = [
+        (name(path), key)
+        for path in in_folder("playbooks", "roles", suffix=".yml")
+        if "<<:" in text_of(path)
+        for key in twice(yaml.compose(text_of(path)))
+    ]
+    assert found == []
