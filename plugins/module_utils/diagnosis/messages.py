@@ -128,8 +128,8 @@ def _head(line):
     """(process, its id, text, match of what is before the text or None)."""
     own = _PROCESS.match(line)
     process, pid, at = (own.group("name"), own.group("pid"), own.end()) if own else ("", "", 0)
-    bar = _BEHIND_BAR.search(line, at)
-    at = bar.end() if bar else at
+    behind = _BEHIND_BAR.search(line, at)
+    at = behind.end() if behind else at
     rank = _RANK.match(line, at)
     if rank:
         process, at = process or "rank " + rank.group("rank"), rank.end()

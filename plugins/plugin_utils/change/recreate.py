@@ -59,8 +59,9 @@ def _stopped(
         "settings": {**plan["runtime_settings"], **settings},
     }
     for host in leaving.get("hosts", ()) if found else ():
+        asked, *_others = found
         title = f"Stop the services of {host}, which the plan does not have"
-        yield Step(title, "orphaned", {next(iter(found)): arguments}, check=True, orphaned=host, may_fail=True)
+        yield Step(title, "orphaned", {asked: arguments}, check=True, orphaned=host, may_fail=True)
 
 
 def _forgotten(services: t.Iterable[t.Mapping[str, t.Any]]) -> t.Iterator[Step]:

@@ -88,7 +88,7 @@ def _lines(recipe: Recipe) -> t.Iterator[list[str]]:
         yield ["deployment", *words]
     yield ["pools", *pools]
     said = {name: _pool(pool) for name, pool in pools.items()}
-    first = next(iter(said.values()))
+    first, *_others = said.values()
     shared = [word for word in first if len(said) > 1 and all(word in words for words in said.values())]
     if shared:
         yield ["all", *shared]
