@@ -41,10 +41,9 @@ options:
     type: bool
     default: false
   causes:
-    description: Names of services. Only the causes of failures in the logs of those on this host are returned, as texts.
-    type: list
-    elements: str
-    default: []
+    description: Logs of services of this host by name, as the plan has them. Only the causes of failures in them are returned, as texts.
+    type: dict
+    default: {}
   known_issues:
     description: With O(causes), issues that upstream knows of the release, as of M(ascend.inference.service_state).
     type: list
@@ -150,14 +149,14 @@ from ..module_utils.runtime.base import RuntimeProblem, command
 from ..module_utils.tools.runner import MOST_LOG
 from ..module_utils.tools.text import visible
 from ..module_utils.verify import logs
-from ..module_utils.verify.plan import PlanError, read_plan
+from ..module_utils.verify.plan import Log, PlanError, read_plan
 
 ARGUMENTS = {
     "verify": {"type": "dict", "required": True},
     "host": {"type": "str", "required": True},
     "marks": {"type": "dict"},
     "brief": {"type": "bool", "default": False},
-    "causes": {"type": "list", "elements": "str", "default": []},
+    "causes": {"type": "dict", "default": {}},
     "known_issues": {"type": "list", "elements": "dict", "default": []},
 }
 
@@ -182,7 +181,9 @@ def main():
         module.fail_json(msg=visible(f"The plan's section verify cannot be used: {error}."), problems=error.problems)
     services = logs.services_of(plan, params["host"])
     if params["causes"]:
-        chosen = [service for service in services if service[0] in params["causes"]]
+        # Also of processes without an API, which the section verify does not have.
+        known = {name: Log(*(log.get(key) or "" for key in Log._fields)) for name, log in params["causes"].items()}
+        chosen = sorted((name, log) for name, log in known.items() if log.kind not in ("", "none"))
         read = logs.read(chosen, {}, plan.release.lines, run)
         module.exit_json(changed=False, told=[visible(text) for text in logs.told(read, params["known_issues"])])
     if params["marks"] is None:

@@ -33,8 +33,8 @@ FORMS: dict[str, t.Callable[[], t.Any]] = {
     "revisions": list,
 }
 FORM = (
-    "{hosts}: {what}, so it is not known what runs and what to go back to. Nothing was changed. Fix: find out who changed files of this host or what runs as "
-    "Python there; site records the plan again."
+    "{hosts}: {what}, so it is not known what runs and what to go back to. Nothing was changed. Fix: if another version of this collection deployed it, use "
+    "that version; if not, find out who changed files of this host or what runs as Python there; site records the plan again."
 )
 OTHER = "{host}: {why}. It is not used. Find out who changed files of this host."
 CLAIMED = (
@@ -42,6 +42,12 @@ CLAIMED = (
     "those of this plan, and every service would have to stop; what few hosts say stops nothing. Nothing was changed, and whatever serves goes on. "
     "Fix: run the interrupted playbook again with its settings, which goes on from there; if nobody interrupted one, find out who changed files of this "
     "host. Or, when a pause is acceptable, run upgrade again with -e inference_upgrade_mode=recreate, which stops every service."
+)
+OTHER_KEYS = (
+    "{hosts}: says that engines or routers run there with other keys than inference_secrets has, and most hosts that have some do not. If it is so, every "
+    "service would have to stop; what few hosts say stops nothing. Nothing was changed, and whatever serves goes on. Fix: run status; when the keys "
+    "differ there, run deploy with -e inference_allow_pause=true, which gives all services those of the inventory; if not, find out who changed files of "
+    "this host. Or, when a pause is acceptable, run upgrade again with -e inference_upgrade_mode=recreate, which stops every service."
 )
 GIVEN = "{host}: {why}. Find out who removed files of this host."
 
@@ -146,18 +152,41 @@ def upgrade_mode(known: Known, plan: Plan, options: t.Mapping[str, t.Any]) -> Mo
     running = stored_plan(json.dumps(_unverified(locked)))
     own_cann = options["cann"] and not plan["runtime_facts"]["contained"]
 
-    def by(said: _Said) -> Mode:
-        return upgrade.mode(deployed, plan, options["asked"], said.interrupted, _seen(known), said.revisions, running)
+    def by(said: _Said, seen: t.Mapping[str, t.Any] | None) -> Mode:
+        return upgrade.mode(deployed, plan, options["asked"], said.interrupted, seen, said.revisions, running)
 
-    mode = by(_said(locked.values(), 0))
-    if (
-        mode["mode"] == "recreate"
-        and not options["asked"]
-        and by(_said(locked.values(), len(locked) / 2))["mode"] != "recreate"
-    ):
-        claiming = [host for host, found in locked.items() if found.get("interrupted") or found.get("half")]
-        mode = {"mode": "", "text": "", "refusals": [CLAIMED.format(hosts=some(claiming))], "rounds": []}
+    seen, every, most = _seen(known), _said(locked.values(), 0), _said(locked.values(), len(locked) / 2)
+    mode = by(every, seen)
+    if mode["mode"] == "recreate" and not options["asked"]:
+        few = _rekeyed_by_few(seen, plan)
+        claimed = _without_keys(seen, few) if few else seen
+        if by(every, claimed)["mode"] != "recreate":
+            mode = _refused(OTHER_KEYS.format(hosts=some(few)))
+        elif by(most, claimed)["mode"] != "recreate":
+            claiming = [host for host, found in locked.items() if found.get("interrupted") or found.get("half")]
+            mode = _refused(CLAIMED.format(hosts=some([*dict.fromkeys([*claiming, *few])])))
     return {**mode, "refusals": [*upgrade.refusals(deployed, plan, own_cann), *mode["refusals"]]}
+
+
+def _refused(text: str) -> Mode:
+    return {"mode": "", "text": "", "refusals": [text], "rounds": []}
+
+
+def _rekeyed_by_few(seen: t.Mapping[str, t.Any] | None, plan: Plan) -> list[str]:
+    """The hosts that say that they run with other keys, if they are half or fewer of those with services that have keys."""
+    having = {service["host"] for service in plan["services"] if service["secret_env"]}
+    found = [host for host, here in (seen or {"new": {}})["new"].items() if here.get("rekeyed")]
+    return [] if 2 * len(found) > len(having) else found
+
+
+def _without_keys(seen: t.Mapping[str, t.Any] | None, hosts: t.Container[str]) -> t.Mapping[str, t.Any] | None:
+    """What all saw, without what these hosts say of their keys."""
+    if not seen:
+        return seen
+    return {
+        **seen,
+        "new": {host: {**here, "rekeyed": []} if host in hosts else here for host, here in seen["new"].items()},
+    }
 
 
 class _Said(t.NamedTuple):

@@ -49,11 +49,17 @@ def decide(plan: Plan, found: Found, allow_pause: bool, early: bool, check: bool
     revisions = [name for here in found.values() if here["outdated"] for name in here["revisions"]]
     recorded = _of_hosts(stored_plan(text))
     before = as_running(as_renamed(recorded, renamed(plan, recorded, found)), plan, pending)
-    silent = {url for here in found.values() for url in (here["routers"] or {}).get("silent", ())}
-    runs = without_silent(as_listed(before, plan, listed), plan, silent)
+    runs = without_silent(as_listed(before, plan, listed), plan, _silent(found))
     old = as_begun(runs, plan, dict.fromkeys(revisions))
     decided = steps(pending, plan, old, allow_pause, early, True, half, left_out(old, plan, listed), check)
     return Decided({**decided, "notes": [*differ, *decided["notes"]]}, old, text)
+
+
+def _silent(found: Found) -> set[str]:
+    """URLs where nobody answers any host whose router has them: one that is cut off from an engine does not make it one that has ended."""
+    answers = [here["routers"] or {} for here in found.values()]
+    reached = {url for here in answers for url in here.get("others", ()) if url not in here.get("silent", ())}
+    return {url for here in answers for url in here.get("silent", ())} - reached
 
 
 def deploy(

@@ -171,9 +171,11 @@ def runs_as(old: t.Mapping[str, Found], new: t.Mapping[str, Found], plan: Plan) 
     known, so a half may run as both plans say if these differ in nothing else: while others have other keys, it has changed.
     """
     found = {}
-    changing = any(pending.get("rekeyed") for pending in new.values())
+    split = halves(plan)
+    engines = {name for names in split.values() for name in names}  # keys of the probe or of clients change no half
+    changing = any(engines & set(pending.get("rekeyed") or ()) for pending in new.values())
     order = ((NEW, new), (OLD, old)) if changing else ((OLD, old), (NEW, new))
-    for half, names in halves(plan).items():
+    for half, names in split.items():
         fits = [
             revision
             for revision, pending in order

@@ -53,7 +53,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
     drained = {name for service in services for name in out_of_service((service.get("kv") or {}).get("routers", {}))}
     services = [{**service, "drained": True} if service["service"] in drained else service for service in services]
-    services = [_with_issues(service, planned) for service in _blamed(services)]
+    services = [_with_issues(service, planned, hosts[service["host"]]["plan_digest"]) for service in _blamed(services)]
     findings += _differing(hosts) + _leaders(services) + _addresses(services) + _keys(services)
     services = [
         {key: service[key] for key in service if key != "secrets"} for service in services
@@ -109,8 +109,13 @@ def _advisories(
     ]
 
 
-def _with_issues(service: Report, planned: t.Any) -> Report:
-    """The row; what it finds in a log that shows a known issue of the release is followed by this issue."""
+def _with_issues(service: Report, planned: t.Any, deployed: str) -> Report:
+    """The row; what it finds in a log that shows a known issue of the release is followed by this issue.
+
+    ``deployed``: digest of the plan on its host. The inventory may have the next release already, whose issues are not those of what runs.
+    """
+    if deployed not in ("", (planned or {}).get("digest")):
+        return service
     found = [
         Finding(service["service"], "", "", "", value=text) for text in service["findings"] if LOG_CAUSE.search(text)
     ]

@@ -177,15 +177,17 @@ def test_why_an_engine_fails_is_told_with_the_known_issue_of_its_release(host):
     host.place.write_text(
         "INFO 11-01 10:00:00 [x.py:1] fine\nRuntimeError: NPU out of memory. Tried to allocate 2.00 GiB\n"
     )
+    # A process without an API, which the section verify does not have.
+    log = {"decode-0-1": {"kind": "file", "path": str(host.place)}}
     issues = [
         {"number": "1", "signs": "LOG-NPU-MEMORY", "text": "known issue of X: it grows"},
         {"number": "2", "signs": "LOG-PORT", "text": "known issue of X: another"},
     ]
-    first, second = host.call(causes=["decode-0", "prefill-0"], known_issues=issues)["told"]
-    assert first.startswith("decode-0: Likely cause: the device has no memory left") and "\n  Fix: " in first
-    assert second == "decode-0: It looks like a known issue of X: it grows"
+    first, second = host.call(causes=log, known_issues=issues)["told"]
+    assert first.startswith("decode-0-1: Likely cause: the device has no memory left") and "\n  Fix: " in first
+    assert second == "decode-0-1: It looks like a known issue of X: it grows"
     host.place.write_text("INFO 11-01 10:00:00 [x.py:1] fine\n")
-    assert host.call(causes=["decode-0"])["told"] == ["decode-0: no error is in its log"]
+    assert host.call(causes=log)["told"] == ["decode-0-1: no error is in its log"]
     host.place.unlink()
-    assert host.call(causes=["decode-0"])["told"][0].startswith("decode-0: its log cannot be read: ")
-    assert host.call(causes=["prefill-0"])["told"] == []  # of another host
+    assert host.call(causes=log)["told"][0].startswith("decode-0-1: its log cannot be read: ")
+    assert host.call(causes={"other": {"kind": "none"}})["told"] == []

@@ -160,6 +160,45 @@ def test_few_hosts_do_not_add_to_what_most_say_of_an_interrupted_change():
         assert upgrade_mode({"n1": honest, "n2": claims, "n3": honest}, third)["mode"] == ""
 
 
+def four_hosts(asked="", **rekeyed):
+    """The mode of an upgrade of four hosts with an engine each, of which some say that engines there have other keys."""
+    hosts = {
+        f"n{number}": {
+            "groups": ["prefill" if number < 3 else "decode"],
+            "variables": {"ansible_host": f"192.0.2.{number}"},
+        }
+        for number in (1, 2, 3, 4)
+    }
+    variables = {
+        "inference_engine": "vllm_cpu",
+        "inference_runtime": "supervisor",
+        "inference_model": {"path": "/m", "name": "m"},
+        "inference_secrets": {"api_key": "k"},
+        "inference_pools": {"prefill": {"instances": 2}, "decode": {"instances": 2}},
+    }
+    old, new = launch_plan(variables, hosts), launch_plan({**variables, **LIMIT}, hosts)
+    found = {}
+    for host in hosts:
+        names = [service["name"] for service in new["services"] if service["host"] == host]
+        runs = {"down": [], "outdated": names, "other": [], "rekeyed": rekeyed.get(host, [])}
+        found[host] = {
+            "previous": old,
+            "locked": {"phase": "verified", "interrupted": "", "half": "", "revisions": []},
+            "runs": {"old": {**runs, "outdated": []}, "new": runs, "servers": {}},
+        }
+    return upgrade_mode(found, new, asked)
+
+
+def test_what_few_hosts_say_of_other_keys_stops_nothing():
+    """Root of one host can start its services with another key, or say that it did."""
+    assert four_hosts()["mode"] == "rolling"
+    claimed = four_hosts(n4=["decode-1"])
+    assert claimed["mode"] == "" and claimed["refusals"][0].startswith("n4: says that engines or routers run there")
+    assert four_hosts("recreate", n4=["decode-1"])["mode"] == "recreate"
+    most = four_hosts(n1=["prefill-0"], n2=["prefill-1"], n3=["decode-0"], n4=["decode-1"])
+    assert most["mode"] == "recreate" and not most["refusals"]
+
+
 def test_a_plan_that_few_hosts_say_is_deployed_stops_nothing():
     rests = interrupted(outdated=())["n1"] | {"locked": {"phase": "verified"}}
     claims = {**rests, "locked": {"phase": "deployed", "unverified": cpu(**BLOCK)}}

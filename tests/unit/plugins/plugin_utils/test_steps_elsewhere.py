@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.deploy import _silent
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.pauses import ALONE, MOVED, OTHER, REASSIGNED
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import change, planned_steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.recorded import as_listed, left_out, listed_by
@@ -543,3 +544,10 @@ def test_an_engine_leaves_under_the_url_that_a_killed_run_gave_it():
     more = pending(new, d1={"outdated": ["decode-0"]}, d2={"outdated": ["decode-1"]})
     leaving = [engine["url"] for step in steps(more, new, found)["roll"] for engine in step["leaving"]]
     assert leaving == [*urls(new, "decode-0"), *urls(old, "decode-1")]
+
+
+def test_one_router_that_is_cut_off_makes_no_engine_one_that_has_ended():
+    engine, gone = "http://192.0.2.9:8000", "http://192.0.2.8:8000"
+    cut_off = {"routers": {"others": [engine, gone], "silent": [engine, gone]}}
+    assert _silent({"n1": cut_off, "n2": {"routers": {"others": [engine, gone], "silent": [gone]}}}) == {gone}
+    assert _silent({"n1": cut_off, "n2": {"routers": {}}, "n3": {"routers": None}}) == {engine, gone}
