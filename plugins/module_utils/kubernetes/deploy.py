@@ -33,7 +33,7 @@ from .rights import missing_rights
 from .scheduler import scheduler_warnings
 from .stamps import parts_of, salted, stamped
 from .state import State, deployed_pods, engines_of, pods_of, warnings_of
-from .stuck import RESTARTED, crash_loops, restarted, stuck, waiting
+from .stuck import RESTARTED, crash_loops, leaving, restarted, stuck, waiting
 from .verified import recorded_digests
 from .workloads import is_autoscaled, planned_templates, role_of, scaled
 
@@ -507,20 +507,28 @@ class Deployment:
         return result
 
     def _wait_for_router(self):
-        begin, name = self.cluster.now(), self.plan["kubernetes"]["router"]["service"]
+        begin, name, graces = self.cluster.now(), self.plan["kubernetes"]["router"]["service"], {}
         router = self.cluster.get("Deployment", name) if name else None
         while router and pending_rollout(router):
             elapsed = self.cluster.now() - begin
             found = self.cluster.list("Pod", router["spec"]["selector"]["matchLabels"])
-            refused = {f"{name}: the server refuses its pods": 1} if refused_pods(router) else {}
+            is_refused = refused_pods(router) and not leaving(found)  # which may still fill a quota
+            refused = {f"{name}: the server refuses its pods": 1} if is_refused else {}
             overdue = self._late(dict(waiting(found), **refused))
-            if overdue or elapsed >= self.options["router_timeout"]:
+            graces.update(
+                {pod["metadata"]["uid"]: _grace(pod) for pod in leaving(found)}
+            )  # a new pod may need their ports
+            if overdue or elapsed >= self.options["router_timeout"] + sum(graces.values()):
                 lacks, reason = "; ".join(pending_rollout(router)), _reason(overdue, "kthena_router_timeout")
                 lines = [f"The engines are ready, Deployment {name} is not after {elapsed:.0f} s ({reason}): {lacks}."]
                 lines += states(found, warnings_of(self.cluster), {name}, name) + self._logs(found)
                 raise KubernetesProblem("\n".join(lines))
             self.cluster.sleep(self.cluster.poll)
             router = self.cluster.get("Deployment", name) or router
+
+
+def _grace(pod):
+    return pod["spec"].get("terminationGracePeriodSeconds") or 0
 
 
 def _reason(overdue, timeout):

@@ -12,7 +12,6 @@ import time
 MANAGER = "ascend.inference"
 ENGINE = "vllm-ascend"
 NAME = "app.kubernetes.io/name"
-INSTANCE = "app.kubernetes.io/instance"
 VERSION = "app.kubernetes.io/version"
 PART_OF = "app.kubernetes.io/part-of"
 MANAGED_BY = "app.kubernetes.io/managed-by"
@@ -46,9 +45,12 @@ def own_labels(deployment):
 
 
 def common_labels(deployment, component, release):
-    """All labels of an object or a pod of a deployment: these, and what other tools show (kubernetes.io, "Recommended Labels")."""
+    """All labels of an object or a pod of a deployment: these, and what other tools show (kubernetes.io, "Recommended Labels").
+
+    Without ``app.kubernetes.io/instance``: Argo CD before 3.0 takes everything for its own that has the name of an Application there, and prunes it.
+    """
     version = re.sub(r"[^A-Za-z0-9._-]", "-", release)[:63].strip("-._")  # the name of an own release may have a plus
-    return dict({NAME: ENGINE, INSTANCE: deployment, VERSION: version, COMPONENT: component}, **own_labels(deployment))
+    return dict({NAME: ENGINE, VERSION: version, COMPONENT: component}, **own_labels(deployment))
 
 
 def label(thing, name):

@@ -21,12 +21,13 @@ STOPPED = (
 CRASHES = 3  # restarts; fewer may be a start that lost a race for a port
 RECENT = 600  # seconds before the newest pod of the role; records of earlier evictions say nothing about this wait
 SLOW = 5  # times the timeout: other pods may still be leaving their nodes, and volumes take their time
+UNSCHEDULABLE = "Unschedulable"
 UNMADE = 2  # times the timeout: a controller makes pods within seconds
 
 
 def stuck(plan, pods):
     """``{"POD: REASON": factor}``: how many times ``stuck_timeout`` a pod may be in this state."""
-    found, lacking = waiting(pod for pod in pods if is_current(plan, pod)), incomplete(plan, pods)
+    found, lacking = waiting(pods, lambda pod: is_current(plan, pod)), incomplete(plan, pods)
     for pod in pods:  # one with a fixed name is made again when the old one is gone
         if pod["metadata"].get("deletionTimestamp") and is_abandoned(pod) and role_of(pod) in lacking:
             found["{}: its node does not report, and it stays".format(pod["metadata"]["name"])] = SLOW
@@ -42,13 +43,20 @@ def stuck(plan, pods):
     return found
 
 
-def waiting(pods):
-    """The same for any pods, without regard to those that have ended."""
+def waiting(pods, is_meant=lambda pod: True):
+    """The same for any pods, without regard to those that have ended. Those that finish their requests hold devices and ports of new ones."""
+    passing = UNSCHEDULABLE if leaving(pods) else ""
     return {
         "{}: {}".format(pod["metadata"]["name"], reason): factor
         for pod in alive(pods)
         for reason, factor in _reasons(pod)
+        if is_meant(pod) and reason != passing
     }
+
+
+def leaving(pods):
+    """Pods that end, on nodes that report."""
+    return [pod for pod in pods if pod["metadata"].get("deletionTimestamp") and not is_abandoned(pod)]
 
 
 RESTARTED = "restarted and is made again, as "
@@ -82,8 +90,8 @@ def _reasons(pod):
     status = pod.get("status") or {}
     if status.get("phase") == "Pending" and not status.get("conditions") and not pod["spec"].get("nodeName"):
         yield "no scheduler {}".format(pod["spec"].get("schedulerName", "")).rstrip() + " has looked at it", SLOW
-    if condition(pod, "PodScheduled").get("reason") == "Unschedulable":
-        yield "Unschedulable", SLOW
+    if condition(pod, "PodScheduled").get("reason") == UNSCHEDULABLE:
+        yield UNSCHEDULABLE, SLOW
     if condition(pod, "PodReadyToStartContainers").get("status") == "False":
         yield "no volumes or no network, see its events", SLOW
     for container in containers(pod, init=True):

@@ -50,13 +50,21 @@ def racks(groups: t.Mapping[str, t.Any], hostvars: t.Mapping[str, t.Any], path: 
     facts = read_facts(path) if path else {}
     found = []
     for host in hosts_read.values():
-        npus = npus_by_device((facts.get(host.name) or {}).get("npu") or {})
-        sizes = [int(npu.get("hbm_total_mib") or 0) for npu in npus.values()]
+        sizes = _sizes(facts, host.name)
         told = PREFIX + "devices" in hostvars[host.name] or described.devices
-        devices = len(host.devices) if told or not npus else len(npus)
+        devices = len(host.devices) if told or not sizes else len(sizes)
         if devices:
             found.append(Rack(host.name, host.hardware, devices, min(sizes, default=0) // 1024))
     return sorted(found, key=lambda rack: natural(rack.name))
+
+
+def _sizes(facts: t.Mapping[str, t.Any], host: str) -> list[int]:
+    """MiB of each NPU of a host; none if it has answered what no such table is."""
+    try:
+        npus = npus_by_device((facts.get(host) or {}).get("npu") or {})
+        return [int(npu.get("hbm_total_mib") or 0) for npu in npus.values()]
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        return []
 
 
 def hosts_of_pools(recipe: Recipe, devices: int) -> dict[str, int]:

@@ -30,7 +30,7 @@ class Controller(threading.Thread):
         self.network = network
         self.store, self.pace, self.deployments = store, pace, deployments
         self.seen, self.servings = {}, Servings(self)
-        self.next_address = 1
+        self.next_address, self.leaving = 1, 2
 
     def run(self):
         """Run the loop until the process ends."""
@@ -70,7 +70,7 @@ class Controller(threading.Thread):
                 self.terminate(pod)
 
     def terminate(self, pod):
-        """Start the termination of a pod; it is removed two steps later."""
+        """Start the termination of a pod; it is removed ``leaving`` steps later."""
         if not pod["metadata"].get("deletionTimestamp"):
             pod["metadata"]["deletionTimestamp"] = now()
             self.store.replace("pods", pod["metadata"]["namespace"], pod)
@@ -111,7 +111,7 @@ class Controller(threading.Thread):
                 continue
             if head.get("deletionTimestamp"):
                 memory["going"] += "lost" not in memory
-                if memory["going"] > 2:
+                if memory["going"] > self.leaving:
                     self.store.remove("pods", head["namespace"], head["name"])
                 continue
             if "lost" in memory:

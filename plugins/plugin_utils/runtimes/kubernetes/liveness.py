@@ -56,19 +56,28 @@ def watched(context: Context, service: Service, entry: Service) -> Manifest:
         command = ["/bin/bash", "-c", f"{shlex.join(words)}; [ $? -ne {stalled.STALLED} ]"]
         times = {"periodSeconds": PERIOD, "timeoutSeconds": PERIOD, "failureThreshold": FAILURES}
         found["livenessProbe"] = {"exec": {"command": command}, **times}
-    if settings.drain_timeout:
+    most = _most(context, service)
+    if most:
         known = of_vllm(context.release.vllm)
         left = [name for name in (WAITING, *[HELD] * (service.kind == "prefill")) if name in known]
         more = [word for name in left for word in ("--pending", name)]
-        program = [shlex.join([*words, "--leave", str(settings.drain_timeout), *more])] if words else []
+        program = [shlex.join([*words, "--leave", str(most), *more])] if words else []
         command = ["/bin/bash", "-c", "; ".join([f"sleep {LEAVING}", *program])]
         found["lifecycle"] = {"preStop": {"exec": {"command": command}}}
     return found
 
 
-def leaving(context: Context) -> int:
+def _most(context: Context, service: Service) -> int:
+    """Most seconds for the last requests: fewer where the user has given the pod less than these and the engine's end need."""
+    settings = context.description.kubernetes
+    given = settings.of_role(service.kind).spec.get("terminationGracePeriodSeconds")
+    left = given - LEAVING - service.stop.timeout if isinstance(given, int) else settings.drain_timeout
+    return max(0, min(left, settings.drain_timeout))
+
+
+def leaving(context: Context, service: Service) -> int:
     """Most seconds until a container that ends gets its signal."""
-    most = context.description.kubernetes.drain_timeout
+    most = _most(context, service)
     return LEAVING + most if most else 0
 
 

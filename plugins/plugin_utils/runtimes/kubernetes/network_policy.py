@@ -63,5 +63,6 @@ def _rule(ports: t.Iterable[Port], peers: t.Sequence[t.Any]) -> Manifest:
 
 
 def _own(context: Context) -> list[Manifest]:
-    """All pods of the deployment."""
-    return [{"podSelector": {"matchLabels": {PART_OF: context.description.deployment}}}]
+    """All pods of the deployment; those that an older version of the collection deployed with Kthena have only its labels."""
+    peers: list[Manifest] = [{"podSelector": {"matchLabels": {PART_OF: context.description.deployment}}}]
+    return peers if context.description.kubernetes.is_native else [{"podSelector": engine_selector(context)}, *peers]

@@ -13,6 +13,7 @@ from ....module_utils.kubernetes.names import (
     PART_OF,
     SERVING_GROUP,
     SERVING_ROLE_ID,
+    own_labels,
 )
 from ...description.kubernetes import Mount
 from ...description.values import merged
@@ -20,6 +21,8 @@ from ...plan.deployment import Context
 from ...plan.service import Service
 from .config_map import config_map, part_name, paths, template_of
 from .liveness import leaving, mounted, watched
+from .manifest.pods import HANDLERS
+from .manifest.walk import listed, mapping
 from .names import Manifest, chosen, is_engine, labels, role_labels, secrets_name
 from .services import WORKSPACE
 
@@ -30,6 +33,7 @@ CONFINED = {
     "capabilities": {"add": ["DAC_OVERRIDE"], "drop": ["ALL"]},
     "seccompProfile": {"type": "RuntimeDefault"},
 }
+FIRST_UNPRIVILEGED = 1024
 PROBE_PERIOD = 10
 DRIVER_FILES = (
     ("hccn-conf", "/etc/hccn.conf"),
@@ -49,15 +53,19 @@ def engine_template(context: Context, services: t.Sequence[Service], service: Se
             spec["dnsPolicy"] = (
                 "ClusterFirstWithHostNet"  # to resolve cluster names: a worker's entry, the store's master
             )
-    spec["terminationGracePeriodSeconds"] = leaving(context) + service.stop.timeout
+    spec["terminationGracePeriodSeconds"] = leaving(context, service) + service.stop.timeout
     mounts, volumes = _mounted(context, script_volume(context, services, service))
     box = _container(context, services, service, mounts)
     box.update(watched(context, service, template_of(services, service.kind)[0]))
-    spec["containers"] = [merged(box, own.container)]
+    spec["containers"] = [merged(_given_way(box, own.container), own.container)]
     spec["volumes"] = volumes
     spec.update(_scheduling(context, service, own.node_selector))
     metadata: Manifest = {"annotations": dict(own.annotations)} if own.annotations else {}
-    metadata["labels"] = {**labels(context, service.kind), **own.labels, **chosen(context, service.kind)}
+    held = {
+        **own_labels(context.description.deployment),
+        **chosen(context, service.kind),
+    }  # by which the pods are found
+    metadata["labels"] = {**labels(context, service.kind), **own.labels, **held}
     return {"metadata": metadata, "spec": merged(spec, own.spec)}
 
 
@@ -68,12 +76,30 @@ def _container(context: Context, services: t.Sequence[Service], service: Service
     found = started(context, services, service, service.kind)
     found["resources"] = {"limits": {**own.limits, **amount}, "requests": {**own.requests, **amount}}
     found["securityContext"] = copy.deepcopy(CONFINED)
+    if service.health and service.port("api").first < FIRST_UNPRIVILEGED:
+        found["securityContext"]["capabilities"]["add"].append("NET_BIND_SERVICE")
     found["volumeMounts"] = [*mounts, *found["volumeMounts"], *mounted(context)[0]]
     if service.health:
         found["ports"] = [{"containerPort": service.port("api").first, "name": "server"}]
         found["startupProbe"] = {**asked(service), "failureThreshold": -(-service.health.timeout // PROBE_PERIOD)}
         found["readinessProbe"] = {**asked(service), "failureThreshold": 3}  # a busy engine may fail it; that ends none
     return found
+
+
+def _given_way(box: Manifest, own: t.Mapping[str, t.Any]) -> Manifest:
+    """The container without what excludes settings of the user: another handler of a probe, no new privileges beside all of them."""
+    for path in (("livenessProbe",), ("readinessProbe",), ("startupProbe",), ("lifecycle", "preStop")):
+        mine, theirs = box, own
+        for key in path:
+            mine, theirs = mine.get(key) or {}, mapping(theirs.get(key))
+        if any(theirs.get(key) is not None for key in HANDLERS):
+            for key in HANDLERS:
+                mine.pop(key, None)
+    wanted = mapping(own.get("securityContext"))
+    added = listed(mapping(wanted.get("capabilities")).get("add"))
+    if wanted.get("privileged") is True or "SYS_ADMIN" in added or "CAP_SYS_ADMIN" in added:
+        box["securityContext"].pop("allowPrivilegeEscalation")
+    return box
 
 
 def started(context: Context, services: t.Sequence[Service], service: Service, name: str) -> Manifest:

@@ -18,7 +18,7 @@ until [ -n "${ENTRY_IP}" ]; do
   ENTRY_IP="$(getent ahostsv4 "${ENTRY_ADDRESS}" | awk 'NR == 1 { print $1 }')" || true
   [ -n "${ENTRY_IP}" ] || { echo "waiting for the address of ${ENTRY_ADDRESS}" >&2; sleep 2; }
 done
-echo "${ENTRY_IP}" > "${TMPDIR:-/tmp}/ascend-inference-entry"
+{ echo "${ENTRY_IP}" > "${TMPDIR:-/tmp}/ascend-inference-entry"; } || true
 """
 
 

@@ -2636,3 +2636,43 @@ def test_a_user_of_one_namespace_is_told_what_the_cluster_lacks(module):
     assert not module(server, "deploy")["failed"], "what a user may not ask is no reason"
     server.fail = refuse("get", "monitoring.coreos.com/v1", Refused(403, "Forbidden", "no discovery"))
     assert not module(server, "deploy")["failed"], "what a deployment does without is left out"
+
+
+@pytest.mark.parametrize("part", ["engines", "router"])
+def test_what_finishes_its_requests_is_waited_for(module, part):
+    """A new pod without free devices or ports of a node waits for the one that it replaces, for as long as that may take."""
+    server = without_kthena(nodes=1)
+    first = plan(kubernetes__workload="native", kubernetes__router={"host_network": True, "replicas": 1})
+    assert not module(server, "deploy", first)["failed"]
+    server.controller.leaving = 360
+    image = "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"
+    words = {
+        "image": image,
+        "kubernetes__router": {
+            "host_network": True,
+            "replicas": 1,
+            "image": first["kubernetes"]["roles"]["decode"]["image"],
+        },
+    }
+    if part == "router":
+        words = {"kubernetes__router": {"host_network": True, "replicas": 1, "image": image}}
+    done = module(server, "deploy", plan(kubernetes__workload="native", **words))
+    assert not done["failed"], done["msg"]
+
+
+@pytest.mark.parametrize("workload", ["kthena", "native"])
+def test_a_label_of_the_user_hides_no_pod(module, workload):
+    server, labels = (
+        without_kthena() if workload == "native" else Server(),
+        {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/name": "x"},
+    )
+    older = plan(kubernetes__workload=workload)
+    for item in older["objects"]:
+        if item["kind"] == "Deployment":
+            item["spec"]["selector"]["matchLabels"]["app.kubernetes.io/managed-by"] = "ascend.inference"
+    assert not module(server, "deploy", older)["failed"]
+    done = module(server, "deploy", plan(kubernetes__workload=workload, kubernetes__labels=labels), timeout=300)
+    assert not done["failed"], done["msg"]
+    server = without_kthena() if workload == "native" else Server()
+    done = module(server, "deploy", plan(kubernetes__workload=workload, kubernetes__labels=labels), timeout=300)
+    assert not done["failed"], done["msg"]

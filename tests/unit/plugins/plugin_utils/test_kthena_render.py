@@ -26,7 +26,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernet
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import objects, plan, roles
 
 OURS = {"app.kubernetes.io/part-of": "demo"}
-NAMED = {"managed-by": "ascend.inference", "name": "vllm-ascend", "instance": "demo", "version": "0.13.0"}
+NAMED = {"managed-by": "ascend.inference", "name": "vllm-ascend", "version": "0.13.0"}
 SHOWN = {**OURS, **{f"app.kubernetes.io/{key}": NAMED[key] for key in NAMED}}
 PROBE = {"httpGet": {"path": "/health", "port": 7200, "scheme": "HTTP"}, "periodSeconds": 10, "timeoutSeconds": 2}
 STALLED = (
@@ -458,11 +458,14 @@ def test_engines_with_addresses_of_their_own_are_reached_by_the_deployment_only(
     found = policies(plan(**own))
     apis = [{"protocol": "TCP", "port": port} for port in (7300, 7200)]
     engines = found[ENGINE_LABELS]
-    assert engines == [{"from": [OTHERS]}, {"ports": apis}]
+    former = {
+        "podSelector": {"matchLabels": {"modelserving.volcano.sh/name": "demo"}}
+    }  # pods of an older version have no label of ours
+    assert engines == [{"from": [former, OTHERS]}, {"ports": apis}]
     found = policies(plan(**own, kubernetes__network={"observers": [PROMETHEUS]}))
     assert found[ENGINE_LABELS][1] == {"ports": apis, "from": [PROMETHEUS]}
     inside, metrics = found[json.dumps({**OURS, "app.kubernetes.io/component": "mooncake-master"}, sort_keys=True)]
-    assert inside["from"] == [OTHERS]
+    assert inside["from"] == [former, OTHERS]
     assert metrics["from"] == [PROMETHEUS]
     assert metrics["ports"][0] in inside["ports"] and len(inside["ports"]) > 1
 
@@ -591,3 +594,33 @@ def test_an_autoscaling_policy():
     target = {"targetRef": {"kind": "ModelServing", "name": "demo"}, "roles": {"decode": role}}
     assert found["spec"] == {"disaggregatedTarget": target, **policy}
     assert roles(planned)["decode"]["replicas"] == 2
+
+
+def box_of(**settings):
+    """Prefill's pod with settings of the user."""
+    spec = roles(plan(kubernetes__pods={"prefill": settings}))["prefill"]["entryTemplate"]["spec"]
+    return spec, spec["containers"][0]
+
+
+def test_what_the_user_sets_replaces_what_excludes_it():
+    http = {"httpGet": {"path": "/x", "port": 7200}}
+    box = box_of(
+        container={
+            "livenessProbe": http,
+            "readinessProbe": {"exec": {"command": ["true"]}},
+            "lifecycle": {"preStop": {"sleep": {"seconds": 7}}},
+        }
+    )[1]
+    assert box["livenessProbe"] == {**http, "periodSeconds": 30, "timeoutSeconds": 30, "failureThreshold": 3}
+    assert "httpGet" not in box["readinessProbe"]
+    assert box["lifecycle"]["preStop"] == {"sleep": {"seconds": 7}}
+    for wish in ({"privileged": True}, {"capabilities": {"add": ["SYS_ADMIN"]}}):
+        assert "allowPrivilegeEscalation" not in box_of(container={"securityContext": wish})[1]["securityContext"]
+
+
+@pytest.mark.parametrize(("given", "most"), [(30, 0), (70, 0), (100, 30), (1000, 300)])
+def test_the_last_requests_get_no_more_time_than_the_pod(given, most):
+    """Else the node would end the engine 2 seconds after its signal."""
+    spec, box = box_of(spec={"terminationGracePeriodSeconds": given})
+    assert spec["terminationGracePeriodSeconds"] == given
+    assert (f" --leave {most} " in str(box["lifecycle"])) if most else "lifecycle" not in box

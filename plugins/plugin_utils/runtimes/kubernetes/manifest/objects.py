@@ -13,7 +13,7 @@ from ....description.findings import Finding
 from . import pods
 from .formats import is_network, single_values
 from .pods import Value, told
-from .walk import mapping, mappings
+from .walk import listed, mapping, mappings
 
 LARGEST_MAP = 2**20  # bytes of all values of a ConfigMap
 
@@ -30,7 +30,7 @@ def deployment(spec: Value, path: str) -> t.Iterator[Finding]:
     template, strategy = mapping(spec.get("template")), mapping(spec.get("strategy"))
     labels = mapping(mapping(template.get("metadata")).get("labels"))
     wanted = mapping(mapping(spec.get("selector")).get("matchLabels"))
-    if not spec.get("selector") or not set(wanted.items()) <= set(labels.items()):
+    if not spec.get("selector") or any(labels.get(key) != wanted[key] for key in wanted):
         text = "do not have what the selector asks for" if spec.get("selector") else "need a selector"
         yield told(f"{path}.template.metadata.labels", "K8S-TOGETHER", text, "Write the same labels.", dict(labels))
     pod = mapping(template.get("spec"))
@@ -91,7 +91,7 @@ def peer(value: Value, path: str) -> t.Iterator[Finding]:
 def block(value: Value, path: str) -> t.Iterator[Finding]:
     """Exceptions lie in the network."""
     whole = str(value.get("cidr"))
-    for index, text in enumerate(value.get("except") or ()):
+    for index, text in enumerate(listed(value.get("except"))):
         if is_network(whole) and is_network(str(text)):
             inner, outer = ipaddress.ip_network(text, strict=False), ipaddress.ip_network(whole, strict=False)
             if inner.version != outer.version or not inner.subnet_of(outer) or inner == outer:  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ import typing as t
 from .....module_utils.kubernetes.quantity import is_quantity, quantity
 from ....description.findings import Finding
 from .formats import RULE
-from .walk import mapping, mappings, violation
+from .walk import listed, mapping, mappings, violation
 
 LEAST_MEMORY = 2**20  # bytes, below which no program starts
 # Of devices and huge pages: IsQualifiedName, and IsExtendedResourceName, which asks for a domain
@@ -77,7 +77,7 @@ def toleration(value: Value, path: str) -> t.Iterator[Finding]:
 
 def requirement(value: Value, path: str) -> t.Iterator[Finding]:
     """Operators of selectors and their values."""
-    number = len(value.get("values") or ())
+    number = len(listed(value.get("values")))
     wanted = {"In": number > 0, "NotIn": number > 0, "Exists": not number, "DoesNotExist": not number}
     wanted.update(Gt=number == 1, Lt=number == 1)
     if not wanted.get(str(value.get("operator")), True):
@@ -95,7 +95,7 @@ def profile(value: Value, path: str) -> t.Iterator[Finding]:
 
 def privileges(value: Value, path: str) -> t.Iterator[Finding]:
     """A privileged container cannot be kept from more privileges."""
-    admin = {"SYS_ADMIN", "CAP_SYS_ADMIN"} & set(mapping(value.get("capabilities")).get("add") or ())
+    admin = {"SYS_ADMIN", "CAP_SYS_ADMIN"} & set(map(str, listed(mapping(value.get("capabilities")).get("add"))))
     if value.get("allowPrivilegeEscalation") is False and (value.get("privileged") is True or admin):
         text = "cannot be false in a container that is privileged or has SYS_ADMIN"
         yield told(f"{path}.allowPrivilegeEscalation", "K8S-TOGETHER", text, "Remove one of them.")
@@ -105,7 +105,7 @@ def pod_spec(spec: Value, path: str) -> t.Iterator[Finding]:
     """All violations of what a pod's parts say together."""
     volumes = mappings(spec.get("volumes"))
     known, names, ports = {str(volume.get("name")) for volume in volumes}, set(), set()
-    dns, servers = spec.get("dnsPolicy"), mapping(spec.get("dnsConfig")).get("nameservers") or ()
+    dns, servers = spec.get("dnsPolicy"), listed(mapping(spec.get("dnsConfig")).get("nameservers"))
     if (dns == "None" and not servers) or len(servers) > 3:
         yield told(
             f"{path}.dnsConfig.nameservers", "K8S-COUNT", "must have 1 to 3 items with dnsPolicy None, else at most 3"
@@ -118,8 +118,8 @@ def pod_spec(spec: Value, path: str) -> t.Iterator[Finding]:
         )
     for group in ("initContainers", "containers"):
         for index, container in enumerate(mappings(spec.get(group))):
-            place, name = f"{path}.{group}[{index}]", container.get("name")
-            if name in names and name not in [item.get("name") for item in mappings(spec.get(group))[:index]]:
+            place, name = f"{path}.{group}[{index}]", str(container.get("name"))
+            if name in names and name not in [str(item.get("name")) for item in mappings(spec.get(group))[:index]]:
                 yield told(f"{place}.name", "K8S-TWIN", "another container has this name", "Rename it.", name)
             names.add(name)
             yield from _container(container, known, place)
@@ -127,7 +127,7 @@ def pod_spec(spec: Value, path: str) -> t.Iterator[Finding]:
                 where = f"{place}.ports[{number}]"
                 yield from _port(port, bool(spec.get("hostNetwork")), where)
                 taken = port.get("containerPort") if spec.get("hostNetwork") else port.get("hostPort")
-                mark = (taken, port.get("protocol") or "TCP", port.get("hostIP") or "")
+                mark = (str(taken), str(port.get("protocol") or "TCP"), str(port.get("hostIP") or ""))
                 if taken and group == "containers" and mark in ports:
                     yield told(where, "K8S-TWIN", "another container takes this port of the node", "", taken)
                 ports |= {mark} if group == "containers" else set()
@@ -158,7 +158,7 @@ def _container(container: Value, volumes: t.Collection[str], path: str) -> t.Ite
     privileged = mapping(container.get("securityContext")).get("privileged") is True
     for index, mount in enumerate(mappings(container.get("volumeMounts"))):
         place, name = f"{path}.volumeMounts[{index}]", mount.get("name")
-        if name and name not in volumes:
+        if name and str(name) not in volumes:
             hint = f"Add it to volumes, or use one of: {', '.join(sorted(volumes))}."
             yield told(f"{place}.name", "POD-VOLUME", "the pod has no volume of this name", hint, name)
         if mount.get("subPath") and mount.get("subPathExpr"):

@@ -64,6 +64,11 @@ def mappings(value: t.Any) -> list[t.Mapping[str, t.Any]]:
     return [mapping(item) for item in value] if isinstance(value, (list, tuple)) else []
 
 
+def listed(value: t.Any) -> list[t.Any]:
+    """The items of a list; none of another value, as for ``mapping``."""
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
 def fields(shape: t.Mapping[str, t.Any], version: str) -> dict[str, tuple[t.Any, bool]]:
     """``{name: (shape, whether it is required)}`` of a mapping's fields in a version of Kthena."""
     found: dict[str, tuple[t.Any, bool]] = {}
