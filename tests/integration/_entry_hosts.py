@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -54,7 +55,9 @@ class Host:
         for folder in (self.folder, self.keeper):
             folder.mkdir(mode=0o755)
             opened.callback(shutil.rmtree, folder)
-        os.chown(self.folder, NOBODY, NOBODY)
+        (self.folder / "usage").mkdir()
+        for folder in (self.folder, self.folder / "usage"):
+            os.chown(folder, NOBODY, NOBODY)
         run("ip", "netns", "add", self.space)
         opened.callback(run, "ip", "netns", "delete", self.space)
         run("ip", "-n", SWITCH, "link", "add", self.link, "type", "veth", "peer", "name", "v0", "netns", self.space)
@@ -71,7 +74,8 @@ class Host:
 
     def write(self, settings, texts):
         """The files of the role."""
-        for file in entry_files(settings, HOSTS, texts, self.name, folder=str(self.folder), run=str(self.folder)):
+        place = {"folder": str(self.folder), "run": str(self.folder), "state": str(self.folder / "usage")}
+        for file in entry_files(settings, HOSTS, texts, self.name, **place):
             pathlib.Path(file["path"]).write_text(file["content"], encoding="utf-8")
             os.chown(file["path"], NOBODY, NOBODY)
         (row,) = entry_service(settings, HOSTS, self.name)["kept"]["virtual_address"]["hosts"]
@@ -126,6 +130,15 @@ class Host:
         return subprocess.run(self.within(sys.executable, "-c", HELD, VIRTUAL), check=False).returncode == 0
 
     @property
+    def shares(self):
+        """Whether its counts and those of the other host pass between them. Both call at a start, and a call that was refused comes again after 5 s."""
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.connect(str(self.folder / "admin.sock"))
+            asked.sendall(b"show peers\n")
+            text = asked.makefile().read()
+        return sum("last_status=ESTA" in line for line in text.splitlines()) >= 1
+
+    @property
     def healthy(self):
         done = subprocess.run(self.within(sys.executable, "-c", HEALTHY), check=False, capture_output=True)
         return done.returncode == 0
@@ -166,7 +179,7 @@ class Entry:
         for host in self.hosts:
             host.haproxy()
         for host in self.hosts:
-            until(lambda host=host: host.healthy, 20)
+            until(lambda host=host: host.healthy and host.shares, 20)
 
     def write(self, named, *hosts):
         """The files of these hosts, or of both, with a certificate."""

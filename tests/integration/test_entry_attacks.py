@@ -146,10 +146,23 @@ def test_a_removed_key_ends_with_the_change_also_on_an_open_connection(entry):
     running.reload()
     time.sleep(2)
     connection.auto_open = 0
-    with pytest.raises((OSError, http.client.HTTPException)):
-        connection.request("POST", COMPLETIONS, json.dumps(QWEN), headers)
-        connection.getresponse()
+    connection.request("POST", COMPLETIONS, json.dumps(QWEN), headers)
+    assert connection.getresponse().status == 401, "the former process still takes the key"
     assert running.ask(QWEN, "both")[0] == 401
+
+
+def test_a_key_that_stays_is_taken_once_more_on_an_open_connection(entry):
+    running = entry()
+    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=30)
+    headers = {"Authorization": f"Bearer {KEYS['both']}"}
+    connection.request("POST", COMPLETIONS, json.dumps(QWEN), headers)
+    assert json.loads(connection.getresponse().read())["deployment"] == "qwen"
+    running.reload()
+    time.sleep(2)
+    connection.auto_open = 0
+    connection.request("POST", COMPLETIONS, json.dumps(QWEN), headers)
+    answer = connection.getresponse()
+    assert (answer.status, answer.getheader("connection")) == (200, "close")
 
 
 def test_no_request_of_a_replaced_process_is_counted_for_ever(entry):

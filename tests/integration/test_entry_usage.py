@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import collections
 import concurrent.futures
+import contextlib
 import datetime
+import http.client
 import json
 import threading
 import time
@@ -112,6 +115,9 @@ ASKED = {
     '"stream": true, "stream_options": null': (YES, False),
     '"stream_options":{"a":{"include_usage":true},"b":"\\"include_usage\\":true"} , "stream" : true': (YES, False),
     '"stream\\u005foptions": {"\\u0069nclude_usage": true}, "str\\u0065am": true': (YES, True),
+    '"stream": 1e0': (YES, False),
+    '"stream": "\\u0074ru\\u0065"': (YES, False),
+    '"stream": 0.0': (None, True),
     '"stream": false': (None, True),
     '"stream": null': (None, True),
     '"x": {"stream": true}': (None, True),
@@ -174,6 +180,76 @@ def test_a_stream_that_ends_early_is_counted_by_its_events(entry):
         ask(running, {**STREAM, "count": [11, 50, 0], "end_after": 20, "gap": 0.01})
     found = settled(running, {("lab", "qwen3"): [1, 1, 0, 20, 0]})
     assert found == {("lab", "qwen3"): [1, 1, 0, 20, 0]}
+
+
+def sending(kind, parts):
+    """SIMULATED: a router that a stranger runs. It answers with these bytes, and ends before its answer does."""
+
+    async def answer(writer, dummy):
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n" % kind)
+        for part in parts:
+            for at in range(0, len(part), 2**20):
+                piece = part[at : at + 2**20]
+                writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                await writer.drain()
+            await asyncio.sleep(0.05)
+        raise OSError
+
+    return answer
+
+
+ODD = {
+    "one event with many usages": (b"text/event-stream", [b'"usage":{' * 4000000, b"\n\n"]),
+    "many events": (b"text/event-stream", [b"\n\n" * 20000000]),
+    "an event that does not end": (b"text/event-stream", [b"\nx" * 20000000, *[b"\nx"] * 20]),
+    "many usages": (b"application/json", [b'"usage":{' * 4000000]),
+}
+
+
+@pytest.mark.parametrize("form", ODD)
+def test_no_router_holds_up_the_others_or_ends_the_process(entry, form):
+    running = entry(teams=TEAMS, body_mib=64)
+    for name in ("old", "new"):
+        running.deployments[name]._counted = sending(*ODD[form])
+    client = threading.Thread(target=lambda: ask_until_end(running, {**STREAM, "model": "org/ds-v4"}))
+    client.start()
+    while client.is_alive():
+        before = time.monotonic()
+        assert ask(running, PLAIN)[0] == 200
+        assert time.monotonic() - before < 2
+        time.sleep(0.02)
+    assert running.process.poll() is None
+
+
+def ask_until_end(running, body):
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        ask(running, body)
+
+
+def test_a_usage_that_begins_a_stream_does_not_hide_what_follows(entry):
+    """As Anthropic's API has it, and as a router can write it."""
+    running = entry(teams=TEAMS)
+    begin = b'data: {"usage":{"input_tokens":9,"output_tokens":0,"cached_tokens":99}}\n\n'
+    running.deployments["qwen"]._counted = sending(b"text/event-stream", [begin, *[b"data: x\n\n"] * 5])
+    ask_until_end(running, STREAM)
+    expected = {("lab", "qwen3"): [1, 0, 9, 5, 9]}
+    assert settled(running, expected) == expected
+
+
+def test_many_who_come_first_do_not_count_the_month_twice(entry):
+    running = entry(teams={"lab": {"keys_file": "lab", "tokens_per_month": 10**6}})
+    now = datetime.datetime.now(datetime.timezone.utc)
+    days = [now.replace(day=day).strftime("%Y-%m-%d") for day in range(1, now.day)]
+    for day in days:
+        (running.folder / "usage" / f"{day}.1-1").write_text("lab\tqwen3\t1\t0\t1\t0\t0\n" * 6000)
+        (running.folder / "usage" / f"{day}.index").write_text("1-1\n")
+    running.restart()
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        assert {status for status, *dummy in pool.map(lambda dummy: ask(running, PLAIN), range(16))} == {200}
+    time.sleep(1.5)
+    text = http_ask(running.status, "GET", "/metrics")[1]
+    expected = (len(days) * 6000 + 16 * 14) / 10**6
+    assert f'tokens_used_ratio{{team="lab",period="month"}} {expected:.6f}' in text, text
 
 
 def test_refusals_and_errors_are_no_requests_of_a_day(entry):

@@ -88,6 +88,7 @@ frontend clients
     http-request set-var(txn.digest) req.fhdr(authorization),bytes(7),sha2(256),hex,lower if single bearer
     http-request set-var(txn.team) var(txn.digest),map_str(@FOLDER@/keys.map)
     acl known var(txn.team) -m found
+    http-request lua.removed @FOLDER@/keys.map if known { stopping }
     http-request track-sc1 src,ipmask(32,64) table strangers unless known
     http-request return status 429 content-type application/json string '@GUESSING@' hdr Retry-After 2 if !known { sc1_gpc0_rate ge @GUESSES@ }
     http-request sc-inc-gpc0(1) unless known

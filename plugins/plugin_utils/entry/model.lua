@@ -16,7 +16,7 @@ local KEY = 6 * #"stream_options" -- characters of the longest key in its longes
 local WINDOW = 4096 -- characters of a number, and of blanks in one place
 local OPTIONS = 4096 -- characters of stream_options
 local LARGE = 1048576 -- bytes of a body that is not left to the collector
-local YES = { ["true"] = true, ["1"] = true, ["1.0"] = true, t = true, yes = true, y = true, on = true } -- as engines (pydantic) read it
+local YES = { ["true"] = true, ["1"] = true, t = true, yes = true, y = true, on = true } -- texts that engines (pydantic) take for true
 local SIGNS = { '"', "{", "[", "}", "]" }
 
 -- The end of the string whose first quote is at `from`, or nil.
@@ -106,8 +106,14 @@ local function members(body, at, visit)
     end
 end
 
--- Whether engines take a value for true.
-local function yes(text) return YES[text:match('^"?(.-)"?$'):lower()] or false end
+-- Whether engines take a value for true, also one with escapes, and each number that is 1.
+local function yes(body, from, to)
+    if to - from > WINDOW then return false end
+    local text = body:sub(from, to)
+    local inner = text:match('^"(.*)"$')
+    if inner then return YES[decoded(inner):lower()] or false end
+    return text == "true" or tonumber(text) == 1
+end
 
 local LOOKED_FOR = { model = true, stream = true, stream_options = true }
 
@@ -134,11 +140,11 @@ end
 
 -- The text that asks for the usage of a stream, how many characters stand before it and how many it replaces; nil if there is nothing to ask.
 local function question(body, begin, stream, options)
-    if not stream or stream[2] - stream[1] > 8 or not yes(body:sub(stream[1], stream[2])) then return nil end
+    if not stream or not yes(body, stream[1], stream[2]) then return nil end
     if not options then return '"stream_options":{"include_usage":true},', begin, 0 end
     local text, asked = body:sub(options[1], math.min(options[2], options[1] + OPTIONS)), false
     if text:sub(1, 1) == "{" then
-        members(text, 1, function(key, from, to) if key == "include_usage" then asked = yes(text:sub(from, to)) end end)
+        members(text, 1, function(key, from, to) if key == "include_usage" then asked = yes(text, from, to) end end)
     end
     if asked then return nil end
     return '{"include_usage":true}', options[1] - 1, options[2] - options[1] + 1
@@ -164,7 +170,20 @@ end
 
 Place.__gc = Place.leave
 
+-- Whether a file of keys, as a change left it, has this digest for this team.
+local function listed(path, digest, team)
+    local file = io.open(path)
+    local text = "\n" .. (file and file:read("a") or "")
+    if file then file:close() end
+    return text:find("\n" .. digest .. " " .. team .. "\n", 1, true) ~= nil
+end
+
 if core then
+    -- In a process that a reload replaces: idle connections stay for one request, and a key may have been removed.
+    core.register_action("removed", { "http-req" }, function(txn, keys)
+        if not listed(keys, txn:get_var("txn.digest"), txn:get_var("txn.team")) then txn:unset_var("txn.team") end
+    end, 1)
+
     -- `body`, `most`: bytes of the largest request, and of all.
     core.register_action("arrive", { "http-req" }, function(txn, body, most)
         local size = tonumber(txn.f:req_fhdr("content-length")) or tonumber(body)

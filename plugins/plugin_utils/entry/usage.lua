@@ -11,11 +11,15 @@
 -- up all lines of all files of a day. A file that has grown is replaced by its sums.
 -- Engines put the usage of a stream into its last event if the request asks for it. For clients that did not ask, model.lua found where the
 -- question belongs; it is put there, and the event is taken out again. An event that is not there whole waits for its rest: nobody could read it.
--- All threads run Lua in turns, so a count is never changed by two.
+-- One thread runs all Lua, and HAProxy interrupts no filter, so a count is never changed by two. It does interrupt tasks and actions: so one task reads
+-- the files of other processes, and what others use of it is set at once. What a router sends is searched once, because no work on it is interrupted, and
+-- HAProxy ends itself when a thread does not come back for two seconds.
 
 local LIMITS, FOLDER = "@FOLDER@/tokens.map", "@STATE@"
 local PIECE = 4096 -- bytes in which a usage ends
-local GROWN = 262144 -- bytes
+local GROWN = 65536 -- bytes
+local LONGEST = 1048576 -- bytes of an event that waits for its rest
+local MOST = 20000 -- events, and words, of one reading
 local FIELDS = 5 -- requests, requests without a usage, prompt tokens, completion tokens, cached tokens of prompts
 
 if not core.register_filter then
@@ -27,7 +31,7 @@ local own = {} -- day -> "team\tmodel" -> counts of this process
 local others, before = {}, {} -- "team\tmodel" -> counts of other processes today; team -> tokens of this month until yesterday
 local known = {} -- path of another process's file -> {its size, its sums}
 local open, grown, listed = {}, 0, {} -- day -> file of this process; bytes in it; days whose index has this process
-local read_for, read_at, identity = nil, 0, nil
+local read_for, identity = nil, nil
 
 local function day_of(seconds) return os.date("!%Y-%m-%d", seconds) end
 
@@ -100,23 +104,39 @@ local function tokens_of(sums, team)
     return found
 end
 
--- Reads what other processes counted: of today once a second, of the days before once a day.
+-- Reads what other processes counted: of today each time, of the days before once a day.
 local function read()
-    local seconds = core.now().sec
-    local day = day_of(seconds)
+    local day = day_of(core.now().sec)
     if read_for ~= day then
-        before, known = {}, {}
+        local sums = {}
         for number = 1, tonumber(day:sub(9)) - 1 do
             for pair, counts in pairs(sums_of_day(day:sub(1, 8) .. string.format("%02d", number))) do
                 local team = pair:match("^[^\t]+")
-                before[team] = (before[team] or 0) + counts[3] + counts[4]
+                sums[team] = (sums[team] or 0) + counts[3] + counts[4]
             end
         end
+        known = {}
+        before, others, read_for = sums, sums_of_day(day, true), day
+    else
+        others = sums_of_day(day, true)
     end
-    if read_for ~= day or read_at ~= seconds then
-        others, read_for, read_at = sums_of_day(day, true), day, seconds
+end
+
+core.register_task(function()
+    while true do
+        read()
+        core.msleep(1000)
     end
-    return day, seconds
+end)
+
+-- Today, and the time in seconds. At a start and when a day begins it waits for what is read, but not for ever.
+local function now()
+    for dummy = 1, 500 do
+        if read_for == day_of(core.now().sec) then break end
+        core.msleep(10)
+    end
+    local seconds = core.now().sec
+    return day_of(seconds), seconds
 end
 
 local function row(pair, counts) return pair .. "\t" .. table.concat(counts, "\t") .. "\n" end
@@ -142,7 +162,9 @@ end
 local function count(team, model, usage)
     local day, pair = day_of(core.now().sec), team .. "\t" .. model
     own[day] = own[day] or {}
-    local more = { 1, usage.found and 0 or 1, usage.prompt or 0, usage.completion or usage.events, usage.cached or 0 }
+    local prompt, completion = usage.prompt or 0, usage.completion or 0
+    if not (usage.found and usage.whole) then completion = math.max(completion, usage.events) end
+    local more = { 1, usage.found and 0 or 1, prompt, completion, math.min(usage.cached or 0, prompt) }
     add(own[day], pair, more)
     local line = row(pair, more)
     grown = grown + #line
@@ -167,27 +189,29 @@ local function take(usage, text)
     usage.cached = number("cached_tokens") or usage.cached
 end
 
--- The usage in a text, or nil; and where one begins that is not there whole.
+-- The last usage in a text, or nil; and where one begins that is not there whole. None contains the word itself, so no part is searched twice.
 local function usage_in(text)
-    local from, found = 1, nil
-    while true do
-        local at = text:find('"usage"', from, true)
-        if not at then return found, nil end
-        local piece = text:sub(at, at + PIECE - 1)
+    local found, number = nil, 0
+    local at = text:find('"usage"', 1, true)
+    while at do
+        number = number + 1
+        local after = text:find('"usage"', number == MOST and math.max(at + 7, #text - PIECE) or at + 7, true)
+        local piece = text:sub(at, math.min(at + PIECE, after or math.huge) - 1)
         local object = piece:match('^"usage"%s*:%s*(%b{})')
         if object then
             found = object
-        elseif #piece < PIECE and (piece:match('^"usage"%s*:%s*{') or piece:match('^"usage"%s*:?%s*$')) then
+        elseif not after and #piece < PIECE and (piece:match('^"usage"%s*:%s*{') or piece:match('^"usage"%s*:?%s*$')) then
             return found, at
         end
-        from = at + 7
+        at = after
     end
+    return found, nil
 end
 
 local Usage = { id = "usage of answers", flags = filter.FLT_CFG_FL_HTX }
 Usage.__index = Usage
 
-function Usage:new() return setmetatable({ usage = { events = 0 }, tail = "" }, Usage) end
+function Usage:new() return setmetatable({ usage = { events = 0 }, tail = "", searched = 0 }, Usage) end
 
 function Usage:http_headers(txn, message)
     local is_answer = message.channel:is_resp()
@@ -208,14 +232,15 @@ function Usage:http_payload(txn, message)
     if not message.channel:is_resp() then return self:ask(message) end
     local data = message:body()
     if not data or data == "" then return end
-    if not self.is_stream then
-        local text = self.tail .. data
-        local object, rest = usage_in(text)
-        if object then take(self.usage, object) end
-        self.tail = text:sub(rest or -6)
-        return
-    end
-    return self:events(message, data)
+    if self.is_stream then return self:events(message, data) end
+    self:plain(data)
+end
+
+function Usage:plain(data)
+    local text = self.tail .. data
+    local object, rest = usage_in(text)
+    if object then take(self.usage, object) end
+    self.tail = text:sub(rest or -6)
 end
 
 -- Puts the question for a usage into the body, which is there whole.
@@ -226,12 +251,14 @@ function Usage:ask(message)
     message:insert(self.text, self.at)
 end
 
--- Counts whole events, and takes those with a usage out for which the client did not ask. Returns how many bytes may go on.
+-- Counts whole events, and takes those with a usage out for which the client did not ask. Returns how many bytes may go on. A stream that is none of an
+-- engine, with a longer event or more of them than there can be, is read as a text from there on.
 function Usage:events(message, data)
-    local from, gone = 1, 0
-    while true do
-        local last = data:find("\n\n", from, true)
-        local other = data:find("\r\n\r\n", from, true)
+    local from, gone, number = 1, 0, 0
+    local start, other = self.searched + 1, 0
+    while number < MOST do
+        local last = data:find("\n\n", start, true)
+        if other and other < start then other = data:find("\r\n\r\n", start, true) end
         if other and (not last or other < last) then last = other + 2 end
         if not last then break end
         local event = data:sub(from, last + 1)
@@ -241,9 +268,18 @@ function Usage:events(message, data)
             message:remove(from - 1 - gone, #event)
             gone = gone + #event
         end
-        from = last + 2
+        from, start, number = last + 2, last + 2, number + 1
     end
-    if from <= #data and not message:eom() then return from - 1 - gone end
+    local rest = #data - from + 1
+    if number == MOST or rest > LONGEST then
+        self.is_stream = false
+        self:plain(data:sub(from))
+    elseif rest > 0 and not message:eom() then
+        self.searched = math.max(0, rest - 3)
+        return from - 1 - gone
+    else
+        self.searched = 0
+    end
 end
 
 function Usage:finish()
@@ -254,7 +290,9 @@ function Usage:finish()
 end
 
 function Usage:http_end(txn, message)
-    if message.channel:is_resp() then self:finish() end
+    if not message.channel:is_resp() then return end
+    self.usage.whole = true
+    self:finish()
 end
 
 function Usage:end_analyze(txn, channel)
@@ -268,7 +306,7 @@ core.register_action("tokens", { "http-req" }, function(txn)
     local team = txn:get_var("txn.team")
     local limit = limits[team]
     if not limit then return end
-    local day, seconds = read()
+    local day, seconds = now()
     local today = tokens_of(own[day], team) + tokens_of(others, team)
     if limit[2] > 0 and today + (before[team] or 0) >= limit[2] then
         local date = os.date("!*t", seconds)
@@ -282,7 +320,7 @@ end)
 local NAMES = { "requests", "requests_without_usage", "prompt_tokens", "completion_tokens", "cached_tokens" }
 
 core.register_service("usage", "http", function(applet)
-    local day = read()
+    local day = now()
     local sums, rows = {}, {}
     for dummy, source in ipairs({ others, own[day] or {} }) do
         for pair, counts in pairs(source) do add(sums, pair, counts) end

@@ -22,6 +22,7 @@ from .settings import Entry
 
 COUNTS = ("requests", "without_usage", "prompt_tokens", "completion_tokens", "cached_tokens")
 MILLION = Decimal(1000000)
+MOST = 10**18  # of a count, which has 15 digits in a line
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -71,7 +72,7 @@ def usage_report(
     A cost is there if a model has a price. Raises PlanError.
     """
     entry = read_entry(settings, hosts)
-    if not all(map(_is_usage, rows)):
+    if not isinstance(rows, t.Sequence) or not all(map(_is_usage, rows)):
         problem = "a host answered rows that are no usage, so the sums would be wrong"
         raise SettingsError([_finding("", problem, "See what runs as Python on the host of the entry.")])
     days: dict[tuple[str, ...], list[int]] = {}
@@ -92,12 +93,15 @@ def usage_report(
     return {"lines": table([["team", "model", *head], *shown]), "csv": _csv([["day", "team", "model", *head], *listed])}
 
 
-def _is_usage(row: t.Mapping[str, t.Any]) -> bool:
-    """Whether an answer of a host can be added up, and written as CSV without a formula."""
+def _is_usage(row: t.Any) -> bool:
+    """Whether an answer of a host can be added up, and written as CSV without a formula. A count below 0 would hide what the other host counted."""
+    if not isinstance(row, t.Mapping):
+        return False
     counts = row.get("counts")
     texts = ((DAY, "day"), (NAME, "team"), (MODEL, "model"))
-    named = all(pattern.fullmatch(str(row.get(key))) for pattern, key in texts)
-    return named and isinstance(counts, list) and [type(count) for count in counts] == [int] * len(COUNTS)
+    named = all(isinstance(row.get(key), str) and pattern.fullmatch(row[key]) for pattern, key in texts)
+    whole = isinstance(counts, list) and [type(count) for count in counts] == [int] * len(COUNTS)
+    return named and whole and all(0 <= count <= MOST for count in counts)
 
 
 def _cells(entry: Entry, model: str, counts: t.Sequence[int], priced: bool) -> list[str]:

@@ -78,12 +78,21 @@ def test_the_same_day_of_two_hosts_is_one_row_and_without_prices_there_is_no_cos
         {"counts": ["1"] * 5},
         {"counts": [True] * 5},
         {"counts": 5},
+        {"counts": [-1, 0, 0, 0, 0]},
+        {"counts": [10**19, 0, 0, 0, 0]},
+        {"team": 5},
     ],
     ids=str,
 )
 def test_an_answer_of_a_host_that_is_no_usage_is_refused(wrong):
     with pytest.raises(PlanError, match="no usage"):
         usage_report(GOOD, ONE, [row(), {**row(), **wrong}])
+
+
+@pytest.mark.parametrize("rows", [[5], ["row"], [None], [[]], "rows"], ids=str)
+def test_rows_that_are_none_are_refused(rows):
+    with pytest.raises(PlanError, match="no usage"):
+        usage_report(GOOD, ONE, rows)
 
 
 def test_days_are_this_month_or_those_that_are_named():
