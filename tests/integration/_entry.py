@@ -187,6 +187,14 @@ class Entry:
             time.sleep(0.05)
         raise AssertionError((self.folder / "log").read_text())
 
+    def computed(self):
+        """Seconds of processor time of the process that serves, which the master started last."""
+        (*_former, worker) = (
+            pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        )
+        times = pathlib.Path(f"/proc/{worker}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
     def health(self):
         """Status and text of the status page."""
         return http_ask(self.status, "GET", "/health")[:2]

@@ -64,15 +64,16 @@ def test_no_body_holds_up_other_requests_or_ends_the_process(entry, form):
     text, found = begin + middle * (SIZE // len(middle)) + end, []
     client = threading.Thread(target=lambda: found.append(running.ask(text)))
     client.start()
-    longest = 0
+    longest = 0.0
     while client.is_alive():
-        before = time.monotonic()
+        before = running.computed()
         running.health()
-        longest = max(longest, time.monotonic() - before)
+        longest = max(longest, running.computed() - before)
         time.sleep(0.02)
     status, said, dummy = found[0]
     assert status in (400, 404) and expected in said["error"]["message"]
-    assert longest < 1, "HAProxy ends itself when a thread does not come back for two seconds"
+    # Processor time of the only thread, so that other programs of this machine do not count.
+    assert longest < 1, "HAProxy ends itself when a thread computes for two seconds without an end"
     assert running.model("qwen3") == "qwen" and "exited" not in (running.folder / "log").read_text()
 
 
