@@ -214,9 +214,9 @@ def test_no_router_holds_up_the_others_or_ends_the_process(entry, form):
     client = threading.Thread(target=lambda: ask_until_end(running, {**STREAM, "model": "org/ds-v4"}))
     client.start()
     while client.is_alive():
-        before = time.monotonic()
+        before = running.computed()
         assert ask(running, PLAIN)[0] == 200
-        assert time.monotonic() - before < 2
+        assert running.computed() - before < 1.5, "HAProxy ends itself when a thread computes for two seconds"
         time.sleep(0.02)
     assert running.process.poll() is None
 
