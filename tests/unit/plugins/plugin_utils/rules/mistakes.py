@@ -1265,7 +1265,7 @@ MISTAKES: tuple[Mistake, ...] = (
     W(
         "RECIPE-MODEL",
         "p2p",
-        {"inference_recipe": "qwen3-235b-w8a8-a3", "inference_model.path": "/models/Qwen3-30B-A3B"},
+        {"inference_recipe": "deepseek-v3-w8a8-a3", "inference_model.path": "/models/Qwen3-30B-A3B"},
     ),
     W("RECIPE-HARDWARE", "p2p", {"inference_recipe": "deepseek-v4-flash-w8a8-a2"}),
     M("IMAGE-NAME", "docker", {"inference_image": "quay.io/Ascend/vllm-ascend:v0.23.0-a3"}),
