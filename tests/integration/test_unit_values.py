@@ -30,6 +30,7 @@ NOT_WRITTEN = {
     "service_allow_pause": "a condition",
     "service_unlock": "a condition",
     "service_names": "compared with names of the plan",
+    "service_leaving": "names of hosts, given to a module",
     "service_round": "made from the plan",
     "service_old_plan": "made from the plan",
     "service_tools": "a path for modules",
