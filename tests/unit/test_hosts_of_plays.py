@@ -64,7 +64,7 @@ def evaluated(text, variables):
 @pytest.mark.parametrize("limited", [False, True])
 def test_hosts_can_be_evaluated_though_nothing_is_known(name, limited):
     play = PLAYS[name]
-    variables = {"hostvars": {"localhost": {}}, "ansible_check_mode": False, "ansible_play_hosts_all": []}
+    variables = {"hostvars": {"localhost": {}}, "groups": {}, "ansible_check_mode": False, "ansible_play_hosts_all": []}
     if limited:
         variables["ansible_limit"] = "n1"
     for key, value in (play.get("vars") or {}).items():

@@ -28,7 +28,7 @@ def test_a_module_has_its_own_test_first(graph):
     ("path", "files"),
     [
         ("roles/etcd/tasks/main.yml", {"role_etcd", "prepare"}),
-        ("roles/entry/templates/unit.service.j2", {"role_entry"}),
+        ("roles/entry/templates/unit.service.j2", {"role_entry", "entry"}),
     ],
 )
 def test_tasks_and_templates_have_the_rehearsals_in_which_they_run(path, files):

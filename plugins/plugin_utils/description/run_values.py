@@ -17,6 +17,7 @@ BOOLEANS = (
     "keep_placement",
     "models_verify",
     "plan_only",
+    "recipe_fit",
     "rehearse",
     "remove_caches",
     "remove_models",
