@@ -120,7 +120,9 @@ def test_a_silent_server_is_told_in_half_a_minute(tmp_path, monkeypatch):
     pauses, poll = [], 5
     assert UNSEEN * clients.FIRST[1] + poll <= 30 and UNSEEN * clients.FIRST[0] + poll <= 30
     monkeypatch.setattr(clients, "FIRST", (0.2, 0.2))
-    with socket.create_server(("127.0.0.1", 0), backlog=20) as server:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(20)
         path = tmp_path / "config"
         path.write_text(KUBECONFIG.format(port=server.getsockname()[1]), encoding="utf-8")
         cluster = Cluster(Client(str(path)), "serving", poll=poll)
@@ -129,7 +131,7 @@ def test_a_silent_server_is_told_in_half_a_minute(tmp_path, monkeypatch):
             cluster.list("Pod")
         server.settimeout(0.2)
         asked = 0
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(OSError):
             while True:
                 server.accept()[0].close()
                 asked += 1
