@@ -116,7 +116,7 @@ users: [{{name: me, user: {{token: t}}}}]
 
 def test_a_silent_server_is_told_in_half_a_minute(tmp_path, monkeypatch):
     """It accepts connections and answers none: no attempt is multiplied by the library."""
-    pytest.importorskip("kubernetes")
+    pytest.importorskip("kubernetes.config", reason="the library of hosts that talk to a cluster")
     pauses, poll = [], 5
     assert UNSEEN * clients.FIRST[1] + poll <= 30 and UNSEEN * clients.FIRST[0] + poll <= 30
     monkeypatch.setattr(clients, "FIRST", (0.2, 0.2))
