@@ -11,7 +11,7 @@ short_description: Read what teams have used of an entry
 version_added: 0.1.0
 description:
   - Adds up the files in which the processes of an entry count requests and tokens, by day, team and model.
-  - Changes nothing. Without files there is no usage.
+  - Changes nothing. Without files there is no usage; without the folder it is not known, which is an error.
 extends_documentation_fragment:
   - ascend.inference.attributes
   - ascend.inference.attributes.info_module
@@ -72,7 +72,7 @@ LINE = re.compile(r"([^\t]+)\t([^\t]+)\t(\d{1,15})\t(\d{1,15})\t(\d{1,15})\t(\d{
 def usage(folder, first, last):
     """The rows of the days from first to last, and the files with lines that are no counts. Raises OSError."""
     sums, damaged = {}, []
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+    for name in sorted(os.listdir(folder)):
         found = NAME.fullmatch(name)
         if found and first <= found.group(1) <= last:
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
@@ -94,6 +94,8 @@ def main():
     module = AnsibleModule(options, supports_check_mode=True)
     try:
         rows, damaged = usage(**module.params)
+    except FileNotFoundError as error:
+        module.fail_json(msg=f"This host counts no usage: {error}. Fix: run the playbook entry, with usage: true")
     except OSError as error:
         module.fail_json(msg=f"The usage of the entry cannot be read: {error}. Fix: run the playbook with --become")
     module.exit_json(changed=False, rows=rows, damaged=damaged)

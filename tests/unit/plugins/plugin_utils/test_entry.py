@@ -9,7 +9,9 @@ import copy
 import hashlib
 import pathlib
 
+import jinja2.nativetypes
 import pytest
+import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.made import (
     entry_files,
@@ -295,3 +297,28 @@ def test_addresses_of_hosts_are_those_of_the_inventory():
         "c": {},
     }
     assert entry_hosts(hostvars, ["a", "b", "c"]) == {"a": "192.0.2.1", "b": "192.0.2.2", "c": "c"}
+
+
+@pytest.mark.parametrize(
+    ("unit", "written", "loaded", "stale"),
+    [
+        (False, False, "now", False),
+        (False, False, "before", True),  # a run ended after it wrote
+        (False, False, None, True),
+        (False, True, "now", True),  # somebody edited a file and loaded it
+        (True, False, "now", True),
+    ],
+)
+def test_the_program_loads_what_it_may_not_have_loaded(unit, written, loaded, stale):
+    text = yaml.safe_load((ROOT / "roles/entry/vars/main.yml").read_text("utf-8"))["__entry_stale"]
+    environment = jinja2.nativetypes.NativeEnvironment()
+    environment.tests["changed"] = lambda result: result["changed"]
+    environment.filters["hash"] = lambda value, kind: hashlib.new(kind, value.encode()).hexdigest()
+    stat = {"checksum": hashlib.sha256(loaded.encode()).hexdigest()} if loaded else {}
+    found = environment.from_string(text).render(
+        __entry_unit={"changed": unit},
+        __entry_written={"changed": written},
+        __entry_remembered={"stat": stat},
+        __entry_digest="now",
+    )
+    assert found is stale

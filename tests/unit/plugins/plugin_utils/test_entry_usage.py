@@ -40,7 +40,12 @@ def test_the_files_of_all_processes_of_the_days_are_added_up(tmp_path):
         row("2026-11-02", counts=(1, 0, 1, 1, 1)),
     ]
     assert damaged == ["2026-11-02.1-1"]
-    assert usage(str(tmp_path / "missing"), "2026-11-01", "2026-11-02") == ([], [])
+
+
+def test_a_host_without_the_folder_has_not_said_that_nothing_was_used(tmp_path):
+    assert usage(str(tmp_path), "2026-11-01", "2026-11-02") == ([], [])
+    with pytest.raises(FileNotFoundError):
+        usage(str(tmp_path / "absent"), "2026-11-01", "2026-11-02")
 
 
 def test_costs_are_tokens_times_prices_and_cached_tokens_are_of_the_prompt():
