@@ -20,6 +20,7 @@ import typing as t
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.advice import family_of
 from ansible_collections.ascend.inference.tests.conformance import make_recipes
+from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
 
 TARGET = make_recipes.TARGET.with_name("practice_data.py")
 FEWEST = 3  # deployments of a family
@@ -42,12 +43,20 @@ OF_THE_SITE = {"max-model-len", "max-num-seqs", "max-num-batched-tokens", "seed"
 OF_THE_SITE |= {"chat-template", "tool-call-parser", "load-format", "HCCL_SOCKET_IFNAME", "HCCL_IF_IP"}
 
 
+def source_of(entry: t.Mapping[str, t.Any]) -> str:
+    """Where a deployment is documented: owner/name@commit:path."""
+    source = entry["source"]
+    at = source.get("commit") or source.get("ref") or source.get("tag") or ""
+    return f"{source['repo']}{f'@{at[:12]}' if at else ''}:{source['path']}"
+
+
 def pools(corpus: t.Mapping[str, t.Any]) -> t.Iterator[tuple[str, str, dict[str, str], str]]:
     """(family, kind, settings, source) of each pool of each deployment that can be read."""
     for entry in corpus["entries"]:
         try:
-            found = make_recipes.recipe(entry)
-        except (KeyError, ValueError, TypeError, IndexError):
+            documented = read_entry(entry)
+            found = make_recipes.recipe(documented, documented.release, source_of(entry))
+        except (KeyError, ValueError, IndexError):
             continue  # some entries document no complete deployment
         family = family_of(found["model"])
         for kind, pool in found["variables"]["inference_pools"].items():
@@ -91,6 +100,8 @@ def main() -> None:
     """Write the data."""
     corpus = yaml.safe_load(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
     found = practice(corpus)
+    if not found:
+        raise SystemExit(f"{sys.argv[1]}: no family has {FEWEST} deployments that can be read; nothing was written")
     settings = [pool[1] for kinds in found.values() for pool in kinds.values()]
     sources = sorted({source for names in settings for _count, _value, source in names.values()})
     for names in settings:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.conformance.compare import compare
+from ansible_collections.ascend.inference.tests.conformance.make_practice import practice
 from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
 from ansible_collections.ascend.inference.tests.conformance.run import judge, main
 from ansible_collections.ascend.inference.tests.conformance.translate import translate
@@ -182,3 +183,12 @@ def test_what_is_no_corpus_is_one_error(text, tmp_path, capsys):
 def test_a_release_that_nobody_knows_is_said(capsys):
     entry = {**ENTRIES["one-host-a2"], "source": {"kind": "doc", "ref": "v9.9.9"}}
     assert any("release 9.9.9 is not known" in note for note in judge(entry).notes)
+
+
+def test_practice_is_what_deployments_of_a_family_have_in_common():
+    case = json.loads(json.dumps(ENTRIES["external-2p1d"]).replace("moe-670b", "DeepSeek-V3.1-w8a8"))
+    entries = [{**case, "source": {"repo": "a/b", "path": f"{number}.md", "ref": "v1"}} for number in range(3)]
+    ((family, kinds),) = practice({"entries": entries}).items()
+    assert set(kinds) == {"prefill", "decode"} and {number for number, _found in kinds.values()} == {3}, family
+    assert {entry[2] for _number, found in kinds.values() for entry in found.values()} == {"a/b@v1:0.md"}
+    assert practice({"entries": entries[:2]}) == {}
