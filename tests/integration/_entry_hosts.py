@@ -23,11 +23,11 @@ from ansible_collections.ascend.inference.plugins.module_utils.host.virtual_addr
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry import haproxy
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.made import entry_files, entry_service
 from ansible_collections.ascend.inference.tests.integration._entry import COMPLETIONS, ENGINES, KEYS, Deployment
+from ansible_collections.ascend.inference.tests.integration._namespaces import HELD, run, until
 
 BASE, PORT, STATUS, PEER = "10.96.0.", 8443, 8013, 8014
 VIRTUAL, CLIENT = f"{BASE}100", f"{BASE}254"
 HOSTS = {"gate1": f"{BASE}1", "gate2": f"{BASE}2"}
-HELD = "from ansible_collections.ascend.inference.plugins.module_utils.host.virtual_address import holds; import sys; sys.exit(not holds(sys.argv[1]))"
 HEALTHY = f"import urllib.request; urllib.request.urlopen('http://127.0.0.1:{STATUS}/health', timeout=2).read()"
 NOBODY = 65534
 DROP = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs", "--bounding-set=-all"]
@@ -38,10 +38,6 @@ SWITCH = (
 ANY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 ANY.check_hostname, ANY.verify_mode = False, ssl.CERT_NONE
 CABLE = f"en{os.getpid()}c"  # to this process
-
-
-def run(*argv):
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
 
 
 class Host:
@@ -252,15 +248,6 @@ class Load:
         for thread in self.threads:
             thread.join(60)
         return self.found
-
-
-def until(is_so, seconds=10.0):
-    """Seconds until something is so."""
-    begin = time.monotonic()
-    while not is_so():
-        assert time.monotonic() - begin < seconds
-        time.sleep(0.05)
-    return time.monotonic() - begin
 
 
 @contextlib.contextmanager

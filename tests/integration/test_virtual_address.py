@@ -17,10 +17,10 @@ import time
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.host.virtual_address import INTERFACE
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.integration._namespaces import HELD, run, until
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
-HELD = "from ansible_collections.ascend.inference.plugins.module_utils.host.virtual_address import holds; import sys; sys.exit(not holds(sys.argv[1]))"
 ASK = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=2).read()"
 HAPROXY = """
 defaults
@@ -38,10 +38,6 @@ frontend status
 backend routers
     server one 127.0.0.1:9 @STATE@
 """
-
-
-def run(*argv):
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
 
 
 class Host:
@@ -104,15 +100,6 @@ class Host:
         shown = f"[{address}]" if ":" in address else address
         argv = self.within(sys.executable, "-c", ASK, f"http://{shown}:8001/")
         return subprocess.run(argv, check=False, capture_output=True).returncode == 0
-
-
-def until(is_so, seconds=10.0):
-    """Seconds until something is so."""
-    begin = time.monotonic()
-    while not is_so():
-        assert time.monotonic() - begin < seconds
-        time.sleep(0.05)
-    return time.monotonic() - begin
 
 
 @pytest.fixture(params=["10.98.0.", "fd00:98::"])
