@@ -86,6 +86,7 @@ OWN_ENV = {
     "VLLM_USE_MODELSCOPE",
 }
 OWN_VALUE = re.compile(r"<.*>|^x+$|\$|^/models/placeholder|^$")  # stands for a value of the site
+HOME = re.compile(r"^/(root|home)/")  # a file of the machine on which the source was written
 OWN_ARGS = {"allowed-local-media-path", "profiler-config", "tokenizer"}
 OF_NODE = ("headless", "api-server-count")
 HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
@@ -120,7 +121,7 @@ def strip(args: dict[str, t.Any], env: dict[str, t.Any], release: str = DEFAULT.
             del env[name]
     for name in OWN_ARGS & set(args):
         del args[name]
-    open_ones = [name for name in args if any(OPEN.search(text) for text in _texts(args[name]))]
+    open_ones = [name for name in args if any(OPEN.search(text) or HOME.search(text) for text in _texts(args[name]))]
     notes = [f"--{name} names something of the site; it is left out" for name in open_ones]
     for name in open_ones:
         del args[name]

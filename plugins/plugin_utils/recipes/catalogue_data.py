@@ -1472,12 +1472,12 @@ minimax-m2.5-w8a8-a3-in32k-bs4-1
       HCCL_BUFFSIZE=512
 minimax-m2.5-w8a8-a3-step
   from a3 2 MiniMax-M2.5-w8a8-QuaRot 0.30.0rc2 'vllm-ascend 0.30.0rc2: tests/e2e/cases/models/configs/MiniMax/MiniMax-M2.5-w8a8-QuaRot-step.yaml'
+  note 'prefill: --speculative-config names something of the site; it is left out'
+  note 'decode: --speculative-config names something of the site; it is left out'
   deployment inference_kv_transfer=mooncake
   pools prefill decode
-  all expert_parallel=true instances=1 load_balancing=external --max-model-len=8192 --quantization=ascend
-      '--speculative-config={"method":"eagle3","model":"/root/.cache/huggingface/hub/models--IamBerbec--MiniMax-M2.5-Eagle3/snapshots/617519890c5acff825a14b5a96cf03ed72f3c524","num_speculative_tokens":3}'
-      --trust-remote-code HCCL_OP_EXPANSION_MODE=AIV PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1 VLLM_ASCEND_ENABLE_FLASHCOMM1=1
-      VLLM_ASCEND_ENABLE_FUSED_MC2=1
+  all expert_parallel=true instances=1 load_balancing=external --max-model-len=8192 --quantization=ascend --trust-remote-code HCCL_OP_EXPANSION_MODE=AIV
+      PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1 VLLM_ASCEND_ENABLE_FLASHCOMM1=1 VLLM_ASCEND_ENABLE_FUSED_MC2=1
   prefill data_parallel_size=8 tensor_parallel_size=2 '--additional-config={"recompute_scheduler_enable":true}' --enable-prefix-caching=false
       --enforce-eager --gpu-memory-utilization=0.7 --max-num-batched-tokens=16384 --max-num-seqs=104 HCCL_BUFFSIZE=1200
   decode data_parallel_size=16 '--additional-config={"multistream_overlap_shared_expert":true,"recompute_scheduler_enable":true}' --async-scheduling

@@ -271,3 +271,7 @@ def test_an_option_that_the_recipe_switches_on_is_switched_off_in_its_other_form
         "--no-trust-remote-code" in item["argv"] and "--trust-remote-code" not in item["argv"] for item in engines
     )
     assert "inference_pools.decode.args.trust-remote-code" in plan["recipe"]["replaced"]
+
+
+def test_no_recipe_has_a_file_of_somebody_s_home():
+    assert re.findall(r"[^ ]*/(?:root|home)/[^ ]*", json.dumps(RECIPES)) == []
