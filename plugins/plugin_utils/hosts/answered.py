@@ -12,9 +12,13 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .module_answer import facts_of_ours
+
 
 def of_inventory(value: t.Any, facts: t.Any, name: str, folder: str | None = None) -> t.Any:
     """The value of the variable ``name`` of a host with these facts. Raises ``ValueError`` if the host has answered a fact of this name.
+
+    So it does for a fact with the name of any variable of this collection: the value may be made of that one.
 
     Whatever its value: of two facts ``name`` and ``ansible_name`` one becomes the variable and the other one is seen here. With ``folder``,
     the host's variable ``inventory_dir``, relative paths begin there: Ansible would look for them in the role and beside the collection's
@@ -37,9 +41,10 @@ def beside(value: t.Any, folder: str) -> t.Any:
 
 
 def _refuse_answered(value: t.Any, facts: t.Any, name: str) -> None:
-    if value and name in (facts or {}):
+    planted = [name] if name in (facts or {}) else facts_of_ours(facts)
+    if value and planted:
         raise ValueError(
-            f"{name} names something on the controller, and this value is no value of the inventory: the host answered a fact of this name. Root "
+            f"{name} names something on the controller, and this value is no value of the inventory: the host answered the fact {planted[0]}. Root "
             "of a host could read or write files of the controller with it. Fix: look at what runs as Python on the host and for facts of its own; "
             "with inject_facts_as_vars = false in ansible.cfg, facts replace no variables"
         )

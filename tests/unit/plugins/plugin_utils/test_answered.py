@@ -30,6 +30,12 @@ def test_of_two_facts_with_and_without_prefix_one_is_seen():
         of_inventory(ANSWERED, {"model_origin": "x"}, "model_origin")
 
 
+def test_a_fact_that_an_option_of_a_role_is_made_of_is_seen():
+    """The playbook gives inference_entry to the role as entry_settings; keys and certificates are files that it names."""
+    with pytest.raises(ValueError, match="the host answered the fact inference_entry"):
+        of_inventory({"keys_file": ANSWERED}, {"inference_entry": {"keys_file": ANSWERED}}, "entry_settings")
+
+
 def test_nothing_is_nothing():
     assert of_inventory("", {"model_origin": ""}, "model_origin") == ""
 
@@ -42,7 +48,7 @@ def test_the_controllers_own_variable_comes_first():
 def test_variables_of_the_host_remain():
     assert of_controller({"hostvars": {"localhost": {}}, "x": INVENTORY, "ansible_facts": {}}, "x", str) == INVENTORY
     assert of_controller({}, "x", str) == ""
-    with pytest.raises(ValueError, match="answered a fact"):
+    with pytest.raises(ValueError, match="answered the fact x"):
         of_controller({"x": ANSWERED, "ansible_facts": {"x": ANSWERED}}, "x", str)
 
 
