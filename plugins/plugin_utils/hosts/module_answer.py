@@ -88,7 +88,9 @@ def checked(output: str, keys: t.Mapping[str, t.Any]) -> str:
     ]
     if wrong:
         return refusal("; ".join(wrong[:3]))
-    text = json.dumps({key: shown(item) if key in PRINTED else item for key, item in kept.items()}, ensure_ascii=False)
+    all_of_it = bool(answer.get("failed"))  # Ansible prints the whole of a failure
+    told = {key: shown(item) if all_of_it or key in PRINTED else item for key, item in kept.items()}
+    text = json.dumps(told, ensure_ascii=False)
     return text.encode("utf-8", "replace").decode(
         "utf-8"
     )  # half a character (a surrogate) ends whatever writes it to a file
@@ -114,7 +116,7 @@ def deviations(path: str, item: t.Any, known: t.Mapping[str, t.Any]) -> t.Iterat
 def shown(value: t.Any) -> t.Any:
     """A value whose texts Ansible prints, with control characters as escapes."""
     if isinstance(value, dict):
-        return {key: shown(item) for key, item in value.items()}
+        return {visible(key): shown(item) for key, item in value.items()}
     if isinstance(value, list):
         return [shown(item) for item in value]
     return visible(value) if isinstance(value, str) else value

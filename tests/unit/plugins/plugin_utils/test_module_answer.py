@@ -76,6 +76,13 @@ def test_what_ansible_would_obey_is_left_out(key):
     }
 
 
+def test_a_failure_has_no_control_characters_anywhere():
+    """Ansible prints all of it, and JSON does not escape what turns a text around."""
+    answer = {"failed": True, "msg": "a", "names": {"x\u202e": ["y\u202e"]}}
+    assert taken(answer)["names"] == {"x\\u202e": ["y\\u202e"]}
+    assert taken({**answer, "failed": False})["names"] == answer["names"]
+
+
 @pytest.mark.parametrize(
     ("answer", "wrong"),
     [
