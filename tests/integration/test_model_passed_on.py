@@ -122,12 +122,21 @@ def test_a_host_with_a_damaged_file_gives_it_to_nobody(cluster):
 def test_a_fetch_that_fails_leaves_no_model_and_is_gone_on_with(cluster):
     files = tiny_model()
     with Hub(files, faults={SECOND: Fault(status=403, times=1)}) as hub:
-        done = cluster.run(f"{hub.address}/web")
+        done = cluster.run(f"{hub.address}/web", model_fetch_host="n1")
         assert done.code != 0 and "403" in done.text and "set the token" in done.text, done.output
         assert not any((cluster.own[name] / "models/m").exists() for name in cluster.own)
         done = cluster.run(f"{hub.address}/web")
         assert done.code == 0 and all(cluster.files(name) == files for name in cluster.own), done.output
         assert hub.fetched(FIRST) == 1
+
+
+def test_where_the_first_host_fails_another_one_fetches(cluster):
+    files = tiny_model()
+    with Hub(files, faults={SECOND: Fault(status=403, times=1)}) as hub:
+        done = cluster.run(f"{hub.address}/web")
+        assert done.code != 0 and "n1" in done.text and "403" in done.text, done.output
+        assert cluster.files("n2") == cluster.files("n3") == files, done.output
+        assert not (cluster.own["n1"] / "models/m").exists() and hub.fetched(SECOND) == 2
 
 
 def brought(folder, files):

@@ -59,11 +59,11 @@ def problems(files):
             reason = "has an id that is none"
         if reason:
             found.append(f"{ascii(name)} {reason}")
-        names.add(name)
+        names.add(str(name))  # which may be a list, where a host answered it
     for name in names:
-        for place, letter in enumerate(str(name)):
-            if letter == "/" and str(name)[:place] in names:
-                found.append(f"{ascii(str(name)[:place])} is a file and a folder")
+        for place, letter in enumerate(name):
+            if letter == "/" and name[:place] in names:
+                found.append(f"{ascii(name[:place])} is a file and a folder")
     if not found and "config.json" not in names:
         found.append("it has no config.json, so it is not a model that an engine can load")
     return found

@@ -16,7 +16,7 @@ from ...module_utils.files import listing
 
 Record = dict[str, t.Any]
 OTHER = "its model has another content than that of most hosts that have it, or than model_digest says"
-REFUSED = "Nothing is passed on. Fix: look at that host, remove the model there, and run again"
+REFUSED = "This host gives nothing to others. Fix: look at it, remove the model there, and run again"
 SPARE_ROUNDS = 3  # for hosts that fail in a round
 
 
@@ -47,14 +47,23 @@ def _of_most(records: t.Sequence[Record], wanted: str) -> tuple[str, list[Record
     sound: dict[str, list[Record]] = {}
     digests = []
     for record in records:
-        files = record.get("files")
-        if not listing.problems(files) and all(each.get("sha256") for each in t.cast("list[Record]", files)):
-            digests.append(listing.digest(t.cast("list[Record]", files)))
-            sound.setdefault(digests[-1], t.cast("list[Record]", files))
+        found = _digest_of(record)
+        if found:
+            digests.append(found)
+            sound.setdefault(found, record["files"])
     if not sound:
         raise ValueError("the host that has the model answered with a record that is none")
     whole = wanted if wanted in sound else collections.Counter(digests).most_common(1)[0][0]
     return whole, sound[whole]
+
+
+def _digest_of(record: Record) -> str:
+    """The digest of the files of a record; empty if it is no record, or says another digest."""
+    files = record.get("files")
+    if listing.problems(files) or not all(each.get("sha256") for each in t.cast("list[Record]", files)):
+        return ""
+    found = listing.digest(t.cast("list[Record]", files))
+    return found if record.get("digest") == found else ""
 
 
 def next_round(states: dict[str, Record], source: str, files: list[Record], copies: int = 1, number: int = 0) -> Record:
@@ -67,7 +76,7 @@ def next_round(states: dict[str, Record], source: str, files: list[Record], copi
     have, lacking, problems = [], [], {}
     for host, state in states.items():
         record = state.get("record") or {}
-        if record.get("digest") == digest and record.get("source") == source and not state.get("differences"):
+        if _digest_of(record) == digest and record.get("source") == source and not state.get("differences"):
             have.append(host)
         elif record or state.get("exists"):
             problems[host] = f"{host}: {difference(state, source) or OTHER}"
