@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.text import one_line
 from ..description.values import natural
 from ..hosts.tuning_state import state_lines
 from ..pages.markdown import table
@@ -65,7 +66,7 @@ def bench_text(report: Record) -> list[str]:
             f"{finding['id']} ({finding['severity']}) {finding['path']}: {finding['problem']}",
             f"  {finding['why']} Fix: {finding['fix']}",
         ]
-    return lines
+    return [one_line(line) for line in lines]  # a text of a host makes no line of its own
 
 
 def versions_text(report: Record) -> str:

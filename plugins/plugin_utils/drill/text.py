@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.tools.how_many import how_many
+from ...module_utils.tools.text import one_line
 from ..pages.markdown import table
 
 Record = t.Mapping[str, t.Any]
@@ -38,7 +39,7 @@ def drill_text(report: Record) -> list[str]:
                 f"{finding['id']} ({finding['severity']}): {finding['problem']}",
                 f"  {finding['why']} Fix: {finding['fix']}",
             ]
-    return lines
+    return [one_line(line) for line in lines]  # a text of a host makes no line of its own
 
 
 def _figures(fault: Record) -> list[str]:

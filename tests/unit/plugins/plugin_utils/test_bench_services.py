@@ -53,6 +53,11 @@ def report(plan, old=None, known=None, **changes):
     return bench_report(plan, bench, measured, old, None, known)
 
 
+def test_a_message_of_a_host_is_no_line_of_the_report(plan):
+    text = "\n".join(bench_text(report(plan, failed=1, first_error="lost\n# passed")))
+    assert "lost\\n# passed" in text and "\n# passed" not in text
+
+
 def ids(found):
     return [(finding["id"], finding["path"], finding["severity"]) for finding in found["findings"]]
 

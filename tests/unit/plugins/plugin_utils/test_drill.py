@@ -107,6 +107,11 @@ def judged(plan, given):
     return report, {finding["id"] for finding in report["faults"][0]["findings"]}, "\n".join(drill_text(report))
 
 
+def test_a_message_of_a_host_is_no_line_of_the_report(plan):
+    report, ids, text = judged(plan, {"problem": "lost\n# Drill of other: passed"})
+    assert ids == {"DRILL-UNMADE"} and "lost\\n# Drill of other" in text and "\n# Drill of other" not in text
+
+
 def test_a_survived_fault(plan):
     report, ids, text = judged(plan, result(failed=3, problems=[{"problem": "HTTP 500", "count": 3}]))
     assert report["passed"] and not ids
