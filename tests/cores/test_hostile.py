@@ -16,6 +16,7 @@ import tarfile
 
 import pytest
 from ansible_collections.ascend.inference.tests.integration import _hosts, _rack
+from ansible_collections.ascend.inference.tests.integration._hub import Hub, tiny_model
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM
 from ansible_collections.ascend.inference.tests.integration._rack import HONEST, HOSTILE, PYTHON
 
@@ -26,10 +27,8 @@ LIFE = [
         "verify",
         "restart",
         "watchdog",
-        "bench",
         "monitoring",
         "tune",
-        "drill",
         "deploy",
         "upgrade",
         "rollback",
@@ -123,6 +122,44 @@ def test_a_bad_answer_costs_that_host_only(rack, attack):
         assert [name for name in opened.getnames() if f"/{HONEST}/colocated-1" in name]
 
 
+# Playbook: the modules of the hostile host that answer wrong types, variables, and what the output says. All others answer facts with names of variables,
+# and texts with templates and control characters. The hostile host sends the load of bench and drill, and is the first one that would fetch the model.
+QUICK = {"rate": 6, "words": 24, "tokens": 6, "before": 2, "after": 2, "window": 3, "request_timeout": 30}
+DRILL = {**QUICK, "faults": [{"kind": "colocated"}]}
+BATCHES = {
+    "entry --check": ("", {}, "entry_settings names something on the controller"),
+    "usage": ("entry_usage_info", {}, f"fatal: .{HOSTILE}.*This host's answer is not that of the module"),
+    "models": ("model_listing", {}, f"{HONEST} fetches "),
+    "bench": ("tuning_info|service_log", {"inference_bench": {"profile": "smoke"}}, "Benchmark"),
+    "drill": (
+        "service_log",
+        {"inference_drill": DRILL, "inference_drill_confirm": "inference"},
+        "# Drill of inference",
+    ),
+    "remove": ("deployed_plan_info", {}, f"{HONEST} .*failed=0"),
+}
+
+
+@pytest.mark.parametrize("playbook", BATCHES)
+def test_a_batch_of_attacks(rack, playbook, monkeypatch):
+    """All at once. Where facts become variables, which is Ansible's default, bench and drill would end at the first module of Ansible's own."""
+    wrong, given, said = BATCHES[playbook]
+    monkeypatch.setenv("ANSIBLE_INJECT_FACT_VARS", str(not given))
+    model, path = tiny_model(), str(rack.root / "models/m")
+    rack.folder.chmod(0o755)  # who hands a model out has no privileges
+    # A host can end a run with its lock, and messages of Ansible's own modules are printed as they are, as that of a copy into a folder that it names.
+    rack.become("mixed", share=0.3, wrong=wrong, modules="(?!deployment_run|tempfile).*")
+    kinds = {"bench": ("json", "markdown", "html"), "drill": ("json", "markdown")}.get(playbook, ())
+    files = {f"inference_{playbook}_{kind}": str(rack.folder / f"{playbook}.{kind}") for kind in kinds}
+    with Hub(model) as hub:
+        models = [{"path": path, "source": f"{hub.address}/web"}]
+        run = rack.play(playbook, inference_models=models, inference_status_fail=False, **files, **given)
+    assert re.search(said, " ".join(rack.unharmed(run).output.split())), run.output[-6000:]
+    if playbook == "models":
+        got = rack.folder / HONEST / "models/m"
+        assert {name: (got / name).read_bytes() for name in model} == model, run.output[-6000:]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("playbook", LIFE)  # varies first
 @pytest.mark.parametrize("attack", ["facts", "texts", "types", "keys", "sizes"])
@@ -134,7 +171,5 @@ def test_no_playbook_obeys_an_answer(rack, playbook, attack):
     rack.become(attack, share=0.1)
     given = {
         "inference_monitoring": {"directory": str(rack.root / "monitoring")},
-        "inference_drill": {"confirm": "inference"},
-        "inference_bench": {"profile": "smoke"},
     }
     rack.unharmed(rack.play(playbook, inference_allow_pause=True, **given))

@@ -197,7 +197,7 @@ class Deployment:
             str(self.inventory),
             "-e",
             json.dumps(variables),
-            f"ascend.inference.{playbook}",
+            *f"ascend.inference.{playbook}".split(),  # with options behind it
         ]
         output = self.folder / f"{name}output.txt"
         with output.open("w", encoding="utf-8") as stream:

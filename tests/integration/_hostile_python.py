@@ -4,7 +4,8 @@
 """The Python of a host whose root is hostile: it runs each module, and changes what it answers.
 
 ``python _hostile_python.py SETTINGS.json ARGUMENT...``. Settings: ``python`` (the real one), ``attack`` (empty: an honest host), ``seed``, ``share`` (of the
-values that change), ``modules`` (a regular expression; others answer honestly), ``facts``, ``text``.
+values that change), ``modules`` (a regular expression; others answer honestly), ``facts``, ``text``, ``wrong`` (the modules whose types change in a
+mixture).
 """
 
 from __future__ import annotations
@@ -28,6 +29,15 @@ def changed(value, change, picked):
     return change(value) if picked() else value
 
 
+def mixed(answer, settings, name):
+    """What the module answers after each attack: facts and texts, which are of the right types, so that a run goes on, and wrong types where it is wanted."""
+    attacks = ["texts", "facts"] if settings["attack"] == "mixed" else [settings["attack"]]
+    for attack in [*attacks, *(["types"] if re.fullmatch(settings.get("wrong", ""), name) else [])]:
+        chosen = random.Random(f"{settings.get('seed', 0)} {name}")  # noqa: S311 # the same in each run
+        answer = attacked(answer, {**settings, "attack": attack}, chosen)
+    return answer
+
+
 def attacked(answer, settings, chosen):
     """What the host answers in place of ``answer``."""
 
@@ -40,8 +50,9 @@ def attacked(answer, settings, chosen):
     attack = settings["attack"]
     if attack == "facts":
         return {**answer, "ansible_facts": {**answer.get("ansible_facts", {}), **settings["facts"]}}
-    if attack == "texts":
-        return {key: item if key in KEPT else changed(item, text, picked) for key, item in answer.items()}
+    if attack == "texts":  # but the message of a failure: Ansible prints its lines
+        own = {*KEPT, "msg"} if answer.get("failed") else KEPT
+        return {key: item if key in own else changed(item, text, picked) for key, item in answer.items()}
     if attack == "types":
         wrong = {
             key: item if key in KEPT else changed(item, lambda dummy: chosen.choice(WRONG), picked)
@@ -72,8 +83,7 @@ def main(settings, arguments):
     lines = ran.stdout.decode("utf-8", "surrogateescape").splitlines()
     for number, line in enumerate(lines):
         if settings["attack"] and line.startswith("{") and re.fullmatch(settings.get("modules", ".*"), name):
-            chosen = random.Random(f"{settings.get('seed', 0)} {name}")  # noqa: S311 # the same in each run
-            lines[number] = json.dumps(attacked(json.loads(line), settings, chosen))
+            lines[number] = json.dumps(mixed(json.loads(line), settings, name))
     sys.stdout.write("".join(line + "\n" for line in lines))
     return ran.returncode
 

@@ -62,6 +62,14 @@ READ = [
 ]
 
 
+ENTRY = {
+    "address": _hosts.ALL[HOSTILE],
+    "deployments": {"d": {"routers": ["192.0.2.1:8000"]}},
+    "models": {"x": {"deployment": "d"}},
+    "teams": {"t": {"keys_file": "keys"}},
+}
+
+
 class Rack(Deployment):
     """Simulated hosts with one service each, of which the first one answers what a test wants, and ``others``, which are of no deployment."""
 
@@ -73,6 +81,9 @@ class Rack(Deployment):
             "node0"
         ]
         self.provide()
+        (program,) = self.root.glob("venvs/*/bin/vllm")  # the simulator has no program that measures
+        bench = f'[ "$1" != bench ] || exec {sys.executable} {HERE}/bench_client.py "$6" 4 4 "$@"'
+        program.write_text(program.read_text(encoding="utf-8").replace("\n", f"\n{bench}\n", 1), encoding="utf-8")
         self.settings, self.pwned, self.stolen = (folder / name for name in ("hostile.json", "pwned", "stolen.json"))
         self.secret = folder / "secrets"
         self.secret.mkdir()
@@ -96,6 +107,9 @@ class Rack(Deployment):
         variables["inference_pools"]["colocated"]["instances"] = len(members)
         variables["inference_check_ignore"] = [*ascend_cluster.MACHINE, *SAME_MACHINE]
         inventory["all"]["children"]["colocated"]["hosts"] = {name: hosts[name] for name in members}
+        inventory["all"]["children"]["entry"] = {"hosts": {HOSTILE: {}}}
+        variables["inference_entry"] = {**ENTRY, "plain_http": True}
+        (folder / "keys").write_text("key-of-a-client-0123456789\n", encoding="utf-8")
         inventory["all"]["children"]["others"] = {"hosts": {name: hosts[name] for name in others}}
         self.inventory.write_text(json.dumps(inventory), encoding="utf-8")
 
@@ -104,6 +118,8 @@ class Rack(Deployment):
         lookup = "{{ lookup('pipe', 'touch " + str(self.pwned) + "') }}"
         facts = dict.fromkeys(WRITTEN, str(self.stolen)) | dict.fromkeys(READ, str(self.secret))
         facts |= {"inference_drain_timeout": lookup, "service_executables": {"npu_smi": lookup}}
+        key = str(self.secret / "id_ed25519")
+        facts["inference_entry"] = {**ENTRY, "certificate": key, "certificate_key": key}
         text = lookup + "\n# INJECTED\x1b[2J\x07\u202e\r<script>alert(1)</script>\"'>"
         settings = {"python": self.python, "attack": attack, "facts": facts, "text": text, **more}
         self.settings.write_text(json.dumps(settings), encoding="utf-8")

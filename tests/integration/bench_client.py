@@ -14,11 +14,14 @@ import time
 import urllib.parse
 from pathlib import Path
 
+NAME = "--served-model-name"
+MODEL = sys.argv[sys.argv.index(NAME) + 1] if NAME in sys.argv else "m"
+
 
 def ask(address: str, tokens: int) -> list[float]:
     """Seconds from the request to each token."""
     connection, begun, times = http.client.HTTPConnection(address, timeout=30), time.perf_counter(), []
-    body = {"model": "m", "prompt": "x", "max_tokens": tokens, "stream": True}
+    body = {"model": MODEL, "prompt": "x", "max_tokens": tokens, "stream": True}
     connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
     for line in connection.getresponse():
         if line.startswith(b"data: {") and any(choice.get("text") for choice in json.loads(line[6:])["choices"]):

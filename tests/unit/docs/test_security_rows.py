@@ -13,11 +13,20 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # The row's role: the tests of what it says is protected, as FILE::FUNCTION below tests/.
 TESTS = {
-    "A client without a key": ["integration/test_frontend.py::test_keys_open_the_door_and_stay_inside"],
+    "A client without a key": [
+        "integration/test_frontend.py::test_keys_open_the_door_and_stay_inside",
+        "integration/test_entry.py::test_without_a_key_no_method_and_no_model_is_learnt",
+        "integration/test_entry_attacks.py::test_addresses_of_one_network_guess_together",
+    ],
     "A client with a key": [
         "integration/test_frontend.py::test_a_client_reaches_the_listed_paths_and_no_other",
         "integration/test_frontend.py::test_clients_choose_neither_rank_nor_request_id_nor_host",
         "integration/test_frontend.py::test_the_rate_of_one_key_is_limited_and_others_are_not",
+        "integration/test_frontend.py::test_a_query_ends_at_the_frontend",
+        "integration/test_balancer.py::test_a_query_and_another_host_end_at_the_balancer",
+        "integration/test_entry.py::test_no_other_path_is_reached",
+        "integration/test_entry.py::test_the_engines_get_their_own_key_and_an_id_of_the_entry",
+        "integration/test_entry.py::test_refusals_have_the_form_of_the_api_and_reach_nobody",
     ],
     "Any machine in the cluster's network": [
         "unit/test_units.py::test_a_unit_has_no_value_of_the_environment_or_the_command",
@@ -43,7 +52,10 @@ TESTS = {
         "cores/test_hostile.py::test_facts_name_nothing_on_the_controller",
         "cores/test_hostile.py::test_facts_with_names_of_variables_end_on_their_host",
         "cores/test_hostile.py::test_texts_are_only_texts",
+        "cores/test_hostile.py::test_a_batch_of_attacks",
+        "unit/plugins/plugin_utils/test_answered.py::test_a_fact_that_an_option_of_a_role_is_made_of_is_seen",
         "unit/plugins/plugin_utils/test_module_answer.py::test_what_ansible_would_obey_is_left_out",
+        "unit/plugins/plugin_utils/test_module_answer.py::test_a_failure_has_no_control_characters_anywhere",
         "unit/plugins/plugin_utils/test_module_answer.py::test_a_number_that_nothing_can_be_computed_with_is_refused",
         "unit/plugins/plugin_utils/test_module_answer.py::test_half_a_character_is_none",
         "unit/plugins/plugin_utils/test_run.py::test_nobody_is_told_to_type_what_a_host_wrote",
