@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .names import condition
 from .workloads import role_of
 
@@ -57,8 +59,10 @@ def kept_groups(spec):
 
 
 def share(value, whole):
-    """A number, or a percentage of ``whole`` rounded up."""
-    return -(-int(value[:-1]) * whole // 100) if isinstance(value, str) else value
+    """A number, or a percentage of ``whole`` rounded up; 0 of other text, which a rule of manifests refuses."""
+    if not isinstance(value, str):
+        return value
+    return -(-int(value[:-1]) * whole // 100) if re.fullmatch("[0-9]+%", value) else 0
 
 
 def _because(conditions):

@@ -150,6 +150,7 @@ def test_rules_are_about_fields_that_the_schema_has():
 RIGHT = [
     (SERVING, f"{ROLE}.replicas", 0),
     (SERVING, "spec.replicas", 0),
+    (SERVING, "spec.rolloutStrategy", {"rollingUpdateConfiguration": {"partition": "50%", "maxUnavailable": "50%"}}),
     (SERVING, f"{SPEC}.volumes.0.configMap.defaultMode", 0o777),
     (SERVING, f"{SPEC}.volumes.0", {"name": "code"}),
     (SERVING, f"{BOX}.resources.requests.example|com/npu", ...),
@@ -212,6 +213,7 @@ BY_ROLE = changed(SERVING, "spec.rolloutStrategy", {"type": "RoleRollingUpdate"}
 OTHER_PROVIDER = {"externalModelProviderName": "p"}
 BETWEEN = [  # manifest, what v1.0.0 says, what main says
     (changed(BY_ROLE, f"{ROLE}.partition", 1), ["K8S-FIELD"], []),
+    (changed(SERVING, f"{ROLE}.maxUnavailable", 1), ["KTHENA-ROLLOUT"], []),
     (changed(SERVER, "spec.workloadPort", ...), [], ["K8S-REQUIRED"]),
     (changed(ROUTE, "spec.rules.0.targetModels.0", OTHER_PROVIDER), ["K8S-FIELD", "K8S-REQUIRED"], []),
     (changed(ROUTE, "spec.rules.0.targetModels.0.modelServerName", ...), ["K8S-REQUIRED"], []),  # a CEL rule there

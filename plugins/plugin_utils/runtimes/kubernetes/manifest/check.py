@@ -45,7 +45,7 @@ def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Find
     found += walk(kind, manifest, path, kthena_version, look) if kind in KINDS else ()
     spec = mapping(manifest.get("spec"))
     if kind == "ModelServing":
-        found += model_serving(manifest, path)
+        found += model_serving(manifest, path, kthena_version)
     elif kind == "ModelRoute" and not spec.get("modelName") and not spec.get("loraAdapters"):
         message, source = "neither modelName nor loraAdapters is set", "the CRD's CEL rule"
         found.append(violation(f"{path}.spec.modelName", "KTHENA-ROUTE", message, "Set modelName.", source=source))

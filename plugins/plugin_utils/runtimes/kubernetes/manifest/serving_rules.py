@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ....description.findings import Finding
@@ -12,11 +13,12 @@ from .formats import is_dns1035
 from .walk import mapping, mappings, violation
 
 WEBHOOK = "Kthena's validating webhook for ModelServing"
+SHARES, PERCENT = ("partition", "maxUnavailable"), re.compile("0*(100|[0-9]{1,2})%")
 DNS1035 = "Use lower-case letters, digits and '-', beginning with a letter."
 
 
-def model_serving(value: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
-    """All violations beyond the structural schema."""
+def model_serving(value: t.Mapping[str, t.Any], path: str, version: str) -> t.Iterator[Finding]:
+    """All violations beyond the structural schema, in a version of Kthena."""
     spec = mapping(value.get("spec"))
     template = mapping(spec.get("template"))
     roles = mappings(template.get("roles"))
@@ -27,7 +29,13 @@ def model_serving(value: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding
         message = "RoleRollingUpdate is not compatible with recoveryPolicy ServingGroupRecreate"
         fix = "Set recoveryPolicy to RoleRecreate: a change of one role then does not affect the pods of others."
         yield violation(f"{path}.spec.rolloutStrategy.type", "KTHENA-ROLLOUT", message, fix, rollout, WEBHOOK)
+    is_for_roles = rollout == "RoleRollingUpdate"
+    update = mapping(mapping(spec.get("rolloutStrategy")).get("rollingUpdateConfiguration"))
+    foreign: t.Collection[str] = SHARES if is_for_roles and version != "v0.4.0" else ()
+    yield from _shares(update, spec.get("replicas"), f"{path}.spec.rolloutStrategy.rollingUpdateConfiguration", foreign)
     for index, role in enumerate(roles):
+        foreign = () if is_for_roles else SHARES if version == "v1.0.0" else ("partition",)  # main ignores the other
+        yield from _shares(role, role.get("replicas"), f"{place}[{index}]", foreign, is_role=True)
         yield from _templates(role, f"{place}[{index}]")
     yield from _gang(template, roles, f"{path}.spec.template.gangPolicy.minRoleReplicas")
 
@@ -58,6 +66,34 @@ def _names(
             yield violation(f"{path}.metadata.name", "KTHENA-NAME", message, "Shorten it.", name, WEBHOOK)
 
 
+def _shares(
+    part: t.Mapping[str, t.Any], replicas: t.Any, path: str, foreign: t.Collection[str], is_role: bool = False
+) -> t.Iterator[Finding]:
+    """Numbers, or percentages, of an update; ``foreign`` are the fields that belong to the other type of rollout."""
+    for key in SHARES:
+        value, whole, message = part.get(key), _whole(replicas, 1), ""
+        is_text = isinstance(value, str)
+        if value is not None and key in foreign:
+            message = "is not a setting of this type of rolloutStrategy"
+        elif is_text and not PERCENT.fullmatch(value):
+            message = "is no percentage from 0% to 100%"
+        elif is_text or _whole(value, -1) >= 0:
+            count = int(value[:-1]) * whole // 100 if is_text else value
+            if key == "maxUnavailable" and (count == 0 or (is_role and count > whole)):
+                message = (
+                    f"means {count} of {whole}, so no update would begin" if not count else f"is more than {whole}"
+                )
+        elif _whole(value, 0) < 0:
+            message = "must not be negative"
+        if message:
+            fix = (
+                "Remove it, or set the other type."
+                if key in foreign
+                else "Write a number, or a percentage such as 50%."
+            )
+            yield violation(f"{path}.{key}", "KTHENA-ROLLOUT", message, fix, value, WEBHOOK)
+
+
 def _templates(role: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     if _whole(role.get("workerReplicas"), 0) > 0 and not role.get("workerTemplate"):
         message, fix = "is required when workerReplicas is greater than 0", "Set the template of the workers' pods."
@@ -67,7 +103,10 @@ def _templates(role: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
 def _gang(template: t.Mapping[str, t.Any], roles: list[t.Mapping[str, t.Any]], path: str) -> t.Iterator[Finding]:
     least = mapping(mapping(template.get("gangPolicy")).get("minRoleReplicas"))
     known = {str(role.get("name")): _whole(role.get("replicas"), 1) for role in roles}
-    for name in set(least) & set(known):
-        if not 0 <= _whole(least[name], 0) <= known[name]:
+    for name in least:
+        if name not in known:
+            hint = f"Roles: {', '.join(sorted(known))}."
+            yield violation(f"{path}[{name}]", "KTHENA-GANG", "no role has this name", hint, least[name], WEBHOOK)
+        elif not 0 <= _whole(least[name], 0) <= known[name]:
             message = f"the role has {known[name]} replicas; must be 0 to {known[name]}"
             yield violation(f"{path}[{name}]", "KTHENA-GANG", message, "Lower it.", least[name], WEBHOOK)

@@ -26,6 +26,7 @@ SOURCE = "the schema of the API"
 REFUSED = "The cluster refuses the object, so nothing of it is deployed."
 VERSIONS = ("v0.4.0", "v1.0.0", "main")  # of Kthena, oldest first
 KINDS: dict[str, t.Any] = json.loads((pathlib.Path(__file__).parent / "schema.json").read_text(encoding="utf-8"))
+CUSTOM = ("ModelServing/", "LeaderWorkerSet/")  # whose CRDs have quantities as x-kubernetes-int-or-string
 KEY = re.compile(r"(?P<name>\w+)(?P<required>!(?P<before><?)(?P<limit>[\w.]*))?(@(?P<since>[\w.]+))?")
 Look = t.Callable[[str, t.Mapping[str, t.Any], str], t.Iterable[Finding]]
 
@@ -42,7 +43,7 @@ TYPES: dict[str, tuple[str, t.Callable[[t.Any], bool]]] = {
     "number": ("a number", lambda value: _is_whole(value) or isinstance(value, float)),
     "quantity": (
         "a quantity such as 8, 500m or 350Gi",
-        lambda value: is_quantity(value) or isinstance(value, float),  # not in Kthena's CRD, which the server says
+        lambda value: is_quantity(value) or isinstance(value, float),
     ),
     "string": ("a string", lambda value: isinstance(value, str)),
 }
@@ -144,7 +145,11 @@ def _scalar(shape: str, value: t.Any, path: str) -> t.Iterator[Finding]:
     name, dummy, span = ("string", "", "") if choices else shape.rpartition(" ") if ".." in shape else (shape, "", "")
     expected, fits = TYPES[name]
     least, dummy, most = span.partition("..")
-    if not fits(value):
+    is_fraction = name == "quantity" and isinstance(value, float) and not value.is_integer()
+    if is_fraction and path.startswith(CUSTOM):
+        text = f"expected a whole number or a string, not {value!r}: unlike a Deployment this kind takes no fraction"
+        yield violation(path, "K8S-TYPE", text, f"Write it in quotes: '{value!r}'.", value)
+    elif not fits(value):
         fix = "Write it without quotes." if name == "int" and str(value).lstrip("-").isdigit() else ""
         yield violation(path, "K8S-TYPE", f"expected {expected}, not {value!r:.40}", fix, value)
     elif choices and value not in choices:
