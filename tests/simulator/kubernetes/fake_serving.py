@@ -30,8 +30,11 @@ class Servings:
         """One step of one ModelServing."""
         head = serving["metadata"]
         fresh = {"groups": {}, "revisions": {}, "pods": {}, "grace": {}, "step": 0, "generation": 0, "current": ""}
-        fresh["queued"] = False
-        memory = self.seen.setdefault(head["uid"], fresh)
+        fresh.update(queued=False, failures=0, retry=0)
+        is_new, memory = head["uid"] not in self.seen, self.seen.setdefault(head["uid"], fresh)
+        found = [pod for pod in self.own(serving) if is_new and label(pod, "role-id")]
+        for pod in sorted(found, key=lambda pod: -ordinal(label(pod, "role-id"))):  # syncAll lists them in any order
+            self.know(memory, pod)
         if head.get("deletionTimestamp"):
             self.leave(serving, memory)
             return
@@ -41,15 +44,35 @@ class Servings:
         if memory["step"] == 1:  # for a while the status describes the old generation
             return
         self.watch(serving, memory)
-        if not memory["queued"]:
+        memory["retry"] -= 1
+        if not memory["queued"] and memory["retry"] != 0:
             return
         target = revision(roles_of(serving))
-        memory["queued"] = bool(self.sync_groups(serving, memory, target))
-        if memory["queued"]:  # tried again, and reported in the controller's log only
+        memory["queued"] = False
+        if self.sync_groups(
+            serving, memory, target
+        ):  # reported in the controller's log only, and tried again later and later
+            memory["failures"] += 1
+            memory["retry"] = max(1, min(1000, 2 ** memory["failures"] // 200))  # AddRateLimited: 5 ms, doubled
             return
+        memory.update(failures=0, retry=0)
         self.sync_roles(serving, memory, target)
         self.manage_rolling_update(serving, memory, target)
         self.update_status(serving, memory, target)
+
+    def restart(self):
+        """The controller starts anew: it knows what the labels of pods say, and looks at every ModelServing."""
+        self.seen = {}
+
+    @staticmethod
+    def know(memory, pod):
+        """AddServingGroupAndRole: a group is of the revision of the first pod that is seen of it."""
+        if pod["metadata"].get("deletionTimestamp"):
+            return
+        fresh = {"revision": label(pod, "revision"), "status": CREATING, "roles": {}}
+        group = memory["groups"].setdefault(ordinal(label(pod, "group-name")), fresh)
+        role = {"hash": label(pod, "role-template-hash"), "status": CREATING}
+        group["roles"].setdefault(label(pod, "role"), {}).setdefault(label(pod, "role-id"), role)
 
     def own(self, serving, **labels):
         """The serving's pods with these labels."""
@@ -134,8 +157,10 @@ class Servings:
 
     def delete_group(self, serving, memory, number):
         """deleteServingGroup."""
-        pods = self.own(serving, group_name=full(serving, number))
-        memory["groups"][number]["status"] = DELETING
+        pods, group = self.own(serving, group_name=full(serving, number)), memory["groups"][number]
+        if number < self.partition(serving):  # its ControllerRevision gets the roles of now, whatever revision it is of
+            memory["revisions"][group["revision"]] = copy.deepcopy(roles_of(serving))
+        group["status"] = DELETING
         self.controller.terminate_all(pods)
         if not pods:
             del memory["groups"][number]
@@ -175,8 +200,11 @@ class Servings:
         next_one = max([*groups, *numbers], default=-1) + 1
         numbers += range(next_one, next_one + missing - len(numbers))
         for number in numbers if missing > 0 else ():
-            rev = (memory["current"] or target) if number < self.partition(serving) else target
-            roles = memory["revisions"].setdefault(rev, copy.deepcopy(roles_of(serving)))
+            is_kept = number < self.partition(serving)
+            rev = (memory["current"] or target) if is_kept else target
+            if not is_kept:  # only here a ControllerRevision is made
+                memory["revisions"][target] = copy.deepcopy(roles_of(serving))
+            roles = memory["revisions"].get(rev, roles_of(serving)) if is_kept else roles_of(serving)
             error = self.create_group(serving, memory, number, roles, rev)
             if error:
                 return error
@@ -335,6 +363,14 @@ class Servings:
         old = [group["revision"] for group in standing if group not in updated]
         if memory["current"] not in old:
             memory["current"] = target if not old else max(sorted(old), key=old.count)
+        before = (
+            (serving.get("status") or {}).get("currentRevision"),
+            (serving.get("status") or {}).get("updateRevision"),
+        )
+        if before != (memory["current"], target):  # CleanupOldControllerRevisions
+            memory["revisions"] = {
+                rev: roles for rev, roles in memory["revisions"].items() if rev in (memory["current"], target)
+            }
         status = {
             "observedGeneration": serving["metadata"]["generation"],
             "replicas": len(groups),

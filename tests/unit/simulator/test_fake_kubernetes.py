@@ -757,3 +757,53 @@ def test_pods_that_avoid_each_other_share_no_node_and_those_that_lack_a_config_m
     for dummy in range(8):
         controller.step()
     assert store.get("pods", "n", "c")["status"]["phase"] == "Running"
+
+
+def test_a_group_of_a_partition_that_is_made_again_has_the_roles_of_now(world):
+    """deleteServingGroup writes them into the ControllerRevision of the old revision, whose name the pods keep."""
+    store, api, step = world
+    two = copy.deepcopy(SERVING)
+    two["spec"].update(replicas=2, recoveryPolicy="ServingGroupRecreate")
+    rolling = {"maxUnavailable": 1, "partition": 1}
+    two["spec"]["rolloutStrategy"] = {"type": "ServingGroupRollingUpdate", "rollingUpdateConfiguration": rolling}
+    apply(store, api, two)
+    step(12)
+    apply(store, api, changed(two, "i:2"))
+    step(30)
+    assert images(store) == ["i:1", "i:1", "i:1", "i:2"]
+    store.remove("pods", "n", "s-0-p-0-0")
+    step(30)
+    assert images(store) == ["i:1", "i:1", "i:2", "i:2"]
+    assert len({pod["metadata"]["labels"]["modelserving.volcano.sh/revision"] for pod in store.list("pods")}) == 2
+
+
+def test_a_controller_that_starts_anew_knows_a_group_by_its_first_pod(world):
+    """In the middle of an update it may take the group for updated, and then leaves the rest of it alone."""
+    store, api, _step = world
+    controller = Controller(store)
+    two = copy.deepcopy(SERVING)
+    two["spec"]["template"]["roles"][1].update(replicas=3, maxUnavailable=1)
+    apply(store, api, two)
+    for dummy in range(12):
+        controller.step()
+    apply(store, api, changed(two, "i:2"))
+    while images(store).count("i:2") < 2:
+        controller.step()
+    controller.servings.restart()
+    for dummy in range(30):
+        controller.step()
+    found, conditions = status(store)
+    assert (found["updatedReplicas"], conditions["Available"], images(store).count("i:2")) == (1, "True", 2)
+
+
+def test_a_group_that_the_server_refuses_is_tried_later_and_later(world):
+    store, api, step = world
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}}
+    store.create("resourcequotas", "n", quota)
+    apply(store, api, SERVING)
+    step(200)
+    store.remove("resourcequotas", "n", "q")
+    step(20)
+    assert store.list("pods") == [], "it waits for some minutes by now"
+    step(300)
+    assert len(store.list("pods")) == 2

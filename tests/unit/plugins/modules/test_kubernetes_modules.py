@@ -938,6 +938,35 @@ def test_the_way_back_replaces_what_already_serves_one_by_one(module):
     assert min(least) == 3, "more than one instance was away at once"
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_a_controller_that_starts_anew_in_mid_update_leaves_nothing_of_another_plan(module, back):
+    """It may take a group for updated, or for not updated, by the pod that it sees first."""
+    server, first = Server(nodes=5), plan(pools__decode__instances=4)
+    other = plan(pools__decode__instances=4, pools__decode__args={"max-num-seqs": 7})
+    module(server, "deploy", first)
+    assert module(server, "deploy", other, pause=17)["waiting"]
+    server.controller.servings.restart()
+    wanted, gone = (first, other) if back else (other, first)
+    done = module(server, "deploy", wanted, **({} if back else {"resume": {}}))
+    assert not done["failed"], done["msg"]
+    mark = gone["kubernetes"]["roles"]["decode"]["config_map"]
+    assert not any(mark in str(pod["spec"]) for pod in server.store.list("pods"))
+
+
+def test_a_group_that_was_refused_for_long_is_made_soon_when_there_is_room(module):
+    """Kthena tries a refused group later and later, in the end after a quarter of an hour."""
+    server = Server()
+    admit = server.controller.create_pod
+    server.controller.create_pod = lambda space, pod: (
+        "forbidden" if server.seconds < 200 and "-router-" not in str(pod["metadata"]) else admit(space, pod)
+    )
+    assert module(server, "deploy", timeout=190, stuck_timeout=2000)["failed"]
+    server.sleep(20)
+    begin, done = server.seconds, module(server, "deploy")
+    assert not done["failed"], done["msg"]
+    assert server.seconds - begin < 60
+
+
 def test_a_role_that_only_a_failed_update_had_goes(module):
     server = Server(nodes=3)
     first = plan(pools__decode__instances=2)
