@@ -58,7 +58,10 @@ OWN_CRDS = (
     ("networking.serving.volcano.sh", "modelroutes", "ModelRoute"),
     ("scheduling.volcano.sh", "podgroups", "PodGroup"),
 )
-NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+VALUE = re.compile(r"([A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
+QUALIFIED = re.compile(f"({NAME.pattern}/)?[A-Za-z0-9]([-\\w.]{{0,61}}[A-Za-z0-9])?", re.ASCII)
+FIELD = re.compile("(metadata.name|type)(!?=)=?(.*)")  # the second is an Event's
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
@@ -66,7 +69,9 @@ def own_crd(group, plural, kind, main=False):
     """A CRD that accepts any field; it has the roles' fields that identify its version, of v1.0.0 or of the main branch."""
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     port = {**free, "properties": {"protocol": {"type": "string", "default": "TCP"}}}
-    container = {**free, "properties": {"ports": {"type": "array", "items": port}}}
+    amounts = {"type": "object", "additionalProperties": {"x-kubernetes-int-or-string": True}}
+    resources = {**free, "properties": {"limits": amounts, "requests": amounts}}
+    container = {**free, "properties": {"ports": {"type": "array", "items": port}, "resources": resources}}
     pod = {**free, "properties": {"containers": {"type": "array", "items": container}}}
     part = {**free, "properties": {"spec": pod}}
     role = {
@@ -204,6 +209,12 @@ class Api:
         found = []
         if not NAME.fullmatch(name):
             found.append(f"metadata.name: Invalid value: {name!r}: a lowercase RFC 1123 subdomain")
+        heads = [thing["metadata"]] + [((thing.get("spec") or {}).get("template") or {}).get("metadata") or {}]
+        for key, value in [pair for head in heads for pair in (head.get("labels") or {}).items()]:
+            if not QUALIFIED.fullmatch(key) or not VALUE.fullmatch(value):
+                found.append(
+                    f"metadata.labels: Invalid value: {key}: {value!r}: must be 63 characters or less, and consist of ..."
+                )
         schema = fake_shapes.known_to(self.minor, kind) or self.schemas.get(kind)
         if schema:
             fake_schema.default(schema, thing)
@@ -217,6 +228,8 @@ class Api:
         if kind == "Pod" and self.refuse_pods:
             raise Refused(403, "Forbidden", f'pods "{name}" is forbidden: {self.refuse_pods}')
         if kind == "Pod":
+            shape = fake_schema.problems(fake_shapes.POD, thing.get("spec", {}), None, "spec")
+            found += [text for text in shape if not text.endswith(fake_schema.UNKNOWN)]
             found += fake_pods.problems(thing.get("spec", {}))
             fake_pods.admitted(self.store, thing["metadata"].get("namespace", ""), thing)
         fake_shapes.default(thing)
@@ -250,7 +263,9 @@ def log_file(directory, pod):
 def matcher(query):
     """A test for label selectors of the forms that clients use here."""
     parts = [part for part in query.get("labelSelector", [""])[0].split(",") if part]
-    names = dict(part.split("=", 1) for part in query.get("fieldSelector", [""])[0].split(",") if "=" in part)
+    fields = [FIELD.fullmatch(part) for part in query.get("fieldSelector", [""])[0].split(",") if part]
+    if not all(fields):
+        raise Refused(400, "BadRequest", "field label not supported")
 
     def matches(thing):
         labels = thing["metadata"].get("labels") or {}
@@ -258,7 +273,8 @@ def matcher(query):
             key, _unused, value = part.replace("==", "=").partition("=")
             if labels.get(key) != value:
                 return False
-        return names.get("metadata.name", thing["metadata"]["name"]) == thing["metadata"]["name"]
+        seen = {"metadata.name": thing["metadata"]["name"], "type": thing.get("type")}
+        return all((seen[field[1]] == field[3]) == (field[2] == "=") for field in fields)
 
     return matches
 
@@ -293,7 +309,10 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self.route(verb, body)
         except Refused as error:
-            self.answer(error.code, error.status(), {"Retry-After": str(error.wait)} if error.wait else {})
+            headers = {"Retry-After": str(error.wait)} if error.wait else {}
+            if error.code == 429:  # priority and fairness answers in plain words
+                return self.answer(429, error.message + "\n", {**headers, "Content-Type": "text/plain; charset=utf-8"})
+            self.answer(error.code, error.status(), headers)
 
     def do_GET(self):
         """Read."""
@@ -371,6 +390,11 @@ class Handler(BaseHTTPRequestHandler):
     def log(self, pod, query):
         """A container's log; only one that has restarted has a previous one."""
         name, container = pod["metadata"]["name"], query["container"][0]
+        if container not in [box["name"] for box in pod["spec"]["containers"]]:
+            raise Refused(400, "BadRequest", f"container {container} is not valid for pod {name}")
+        for key in ("sinceSeconds", "limitBytes"):
+            if int(query.get(key, ["1"])[0]) < 1:
+                raise Refused(422, "Invalid", f"{key}: Invalid value: must be greater than 0")
         status = (pod["status"].get("containerStatuses") or [{"state": {"waiting": {}}}])[0]
         if "waiting" in status["state"] and "lastState" not in status:
             text = f'container "{container}" in pod "{name}" is waiting to start: ContainerCreating'
@@ -383,7 +407,8 @@ class Handler(BaseHTTPRequestHandler):
             text += "EL0005: [PID: 7] 2026-11-01-10:00:00.1.1 The resources are busy.\n"
             text += "RuntimeError: no NPU\n"
         lines = [line for line in text.splitlines(True) if is_within(line, query.get("sinceSeconds", [""])[0])]
-        self.answer(200, "".join(lines[-int(query.get("tailLines", ["100000"])[0]) :]))
+        text = "".join(lines[-int(query.get("tailLines", ["100000"])[0]) :])
+        self.answer(200, text.encode()[: int(query.get("limitBytes", [str(2**40)])[0])].decode("utf-8", "replace"))
 
     def watch(self, plural, namespace, matches, query):
         """Send changes, one per line, until the timeout."""
@@ -420,8 +445,14 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(
                 201, dict(body, status={"resourceRules": rules, "nonResourceRules": [], "incomplete": False})
             )
-        if kind == "Pod":
-            fake_pods.decoded(body, query.get("fieldValidation") == ["Strict"])
+        if kind == "Pod" and query.get("fieldValidation") == ["Strict"]:  # else they are dropped
+            found = fake_schema.problems(fake_shapes.POD, body.get("spec", {}), None, "spec")
+            unknown = [text.split(": ")[0] for text in found if text.endswith(fake_schema.UNKNOWN)]
+            if unknown:
+                text = f'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "{unknown[0]}"'
+                raise Refused(400, "BadRequest", text)
+        if namespace:
+            fake_pods.within_counts(self.api.store, namespace, plural, version, body["metadata"]["name"])
         given = copy.deepcopy(body)
         self.api.judge(body, None)
         made = self.api.store.create(plural, namespace, body, dry)
@@ -442,6 +473,10 @@ class Handler(BaseHTTPRequestHandler):
             manager = query.get("fieldManager", [""])[0]
             force = query.get("force", ["false"])[0].lower() == "true"
             judge = self.api.judge
+            if not self.api.exists(plural, namespace, name) and namespace:
+                fake_pods.within_counts(store, namespace, plural, version, name)
+            if kind == "Namespace" and not dry and not self.api.exists(plural, namespace, name):
+                store.fresh.add(name)
             return self.answer(200, store.apply(plural, namespace, body, manager, force, dry, judge))
         if "strategic" in form and kind in self.api.schemas:
             raise Refused(415, "UnsupportedMediaType", "the body of the request was in an unknown format")

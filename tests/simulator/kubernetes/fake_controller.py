@@ -44,6 +44,7 @@ class Controller(threading.Thread):
             for serving in self.store.list("modelservings"):
                 self.servings.serve(serving)
             self.orphans()
+            self.store.fresh.clear()
             self.nodes()
             self.pods()
             self.quotas()

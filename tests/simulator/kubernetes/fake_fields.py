@@ -33,6 +33,10 @@ WHOLE = ("selector", "nodeSelector", "labelSelector", "podSelector", "namespaceS
 WHOLE += ("configMapKeyRef", "resourceFieldRef", "secretRef", "scopeSelector")
 
 
+class Twins(ValueError):
+    """Two items of a list with keys have the same key."""
+
+
 class Whole(str):
     """A mapping that is one value, as JSON."""
 
@@ -52,7 +56,11 @@ def keyed(value, name=""):
     keys = KEYS.get(name, ())
     if name == "ports" and value:
         keys = next((PORTS[mark] for mark in PORTS if all(mark in item for item in value)), ())
-    return Items({_mark(item, keys): keyed(item) for item in value}) if keys and value else value
+    marks = [_mark(item, keys) for item in value] if keys else []
+    twins = [mark for place, mark in enumerate(marks) if mark in marks[:place]]
+    if twins:
+        raise Twins(f".{name}: duplicate entries for key {_step(twins[0])}")
+    return Items({mark: keyed(item) for mark, item in zip(marks, value)}) if marks else value
 
 
 def _mark(item, keys):

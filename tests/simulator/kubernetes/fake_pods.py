@@ -11,34 +11,9 @@ from fake_store import Refused
 
 PORT_NAME = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
 HANDLERS = {"exec", "httpGet", "tcpSocket", "grpc"}
-KNOWN = {  # fields of some parts of a pod
-    "tolerations": {"effect", "key", "operator", "tolerationSeconds", "value"},
-    "readinessProbe": HANDLERS
-    | {"failureThreshold", "initialDelaySeconds", "periodSeconds", "successThreshold", "timeoutSeconds"},
-}
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9}
 PRIORITIES = ("system-cluster-critical", "system-node-critical")  # which every cluster has
-
-
-def unknown(spec):
-    """Owners and names of fields that a server does not know, in the parts of ``KNOWN``."""
-    places = [(item, f"spec.tolerations[{n}]", "tolerations") for n, item in enumerate(spec.get("tolerations", []))]
-    for number, container in enumerate(spec.get("containers", [])):
-        if "readinessProbe" in container:
-            place = f"spec.containers[{number}].readinessProbe"
-            places.append((container["readinessProbe"], place, "readinessProbe"))
-    return [(owner, key, place) for owner, place, part in places for key in sorted(set(owner) - KNOWN[part])]
-
-
-def decoded(pod, strict):
-    """What a server does with unknown fields of a new pod: without ``fieldValidation=Strict`` it drops them."""
-    for owner, key, place in unknown(pod.get("spec", {})):
-        if strict:
-            text = (
-                f'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "{place}.{key}"'
-            )
-            raise Refused(400, "BadRequest", text)
-        del owner[key]
 
 
 def _container(container, where):
@@ -53,8 +28,16 @@ def _container(container, where):
         field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "status.podIP")
         if field.startswith("status.") and field not in ("status.podIP", "status.hostIP"):
             yield f'{where}.env[{place}].valueFrom.fieldRef.fieldPath: Unsupported value: "{field}"'
-    if "readinessProbe" in container and len(HANDLERS & set(container["readinessProbe"])) != 1:
-        yield f"{where}.readinessProbe: Required value: must specify a handler type"
+    for probe in PROBES:
+        if (
+            probe in container
+            and len(HANDLERS & {key for key in container[probe] if container[probe][key] is not None}) != 1
+        ):
+            yield f"{where}.{probe}: Required value: must specify a handler type"
+    paths = [mount.get("mountPath") for mount in container.get("volumeMounts", [])]
+    for place, path in enumerate(paths):
+        if path in paths[:place]:
+            yield f'{where}.volumeMounts[{place}].mountPath: Invalid value: "{path}": must be unique'
 
 
 def admitted(store, namespace, pod):
@@ -62,7 +45,9 @@ def admitted(store, namespace, pod):
     start, spec = f'pods "{pod["metadata"]["name"]}" is forbidden: ', pod["spec"]
     account = spec.setdefault("serviceAccountName", "default")
     known = [item["metadata"]["name"] for item in store.list("serviceaccounts", namespace)]
-    if account not in ["default", *known]:  # a controller makes the first in every namespace
+    if namespace not in store.fresh:  # else its controller has not made the first one yet
+        known.append("default")
+    if account not in known:
         text = f'error looking up service account {namespace}/{account}: serviceaccount "{account}" not found'
         raise Refused(403, "Forbidden", start + text)
     name = spec.get("priorityClassName", "")
@@ -99,6 +84,14 @@ def within_standard(store, namespace, pod):
         raise Refused(403, "Forbidden", f'pods "{pod["metadata"]["name"]}" is forbidden: {text}')
 
 
+HARMLESS = {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP"}
+HARMLESS |= {"SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
+
+
+def _boxes(spec):
+    return [*(spec.get("initContainers") or []), *spec["containers"]]
+
+
 def _above_baseline(spec):
     host = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)]
     if host:
@@ -106,11 +99,22 @@ def _above_baseline(spec):
     paths = [f'"{item["name"]}"' for item in spec.get("volumes", []) if "hostPath" in item]
     if paths:
         yield f"hostPath volumes (volumes {', '.join(paths)})"
-    for box in spec["containers"]:
+    pod = spec.get("securityContext") or {}
+    if pod.get("sysctls"):
+        yield f"forbidden sysctls ({', '.join(item['name'] for item in pod['sysctls'])})"
+    for box in _boxes(spec):
+        own = box.get("securityContext") or {}
+        added = sorted(set((own.get("capabilities") or {}).get("add") or []) - HARMLESS)
+        if added:
+            yield f'non-default capabilities (container "{box["name"]}" must not include {added} in securityContext.capabilities.add)'
+        if own.get("procMount", "Default") != "Default":
+            yield f'procMount (container "{box["name"]}" must not set securityContext.procMount to "{own["procMount"]}")'
+        if (own.get("seccompProfile") or pod.get("seccompProfile") or {}).get("type") == "Unconfined":
+            yield f'seccompProfile (container "{box["name"]}" must not set securityContext.seccompProfile.type to "Unconfined")'
         ports = [str(port["hostPort"]) for port in box.get("ports", []) if port.get("hostPort")]
         if ports:
             yield f'hostPort (container "{box["name"]}" uses hostPorts {", ".join(ports)})'
-        if (box.get("securityContext") or {}).get("privileged"):
+        if own.get("privileged"):
             yield f'privileged (container "{box["name"]}" must not set securityContext.privileged=true)'
 
 
@@ -119,16 +123,21 @@ def _above_restricted(spec):
     kinds = [item["name"] for item in spec.get("volumes", []) if not any(kind in item for kind in RESTRICTED)]
     if kinds:
         yield f"restricted volume types (volumes {kinds})"
-    for box in spec["containers"]:
+    for box in _boxes(spec):
         own, name = box.get("securityContext") or {}, f'container "{box["name"]}" must set securityContext.'
         if own.get("allowPrivilegeEscalation") is not False:
             yield f"allowPrivilegeEscalation != false ({name}allowPrivilegeEscalation=false)"
         capabilities = own.get("capabilities") or {}
-        if capabilities.get("drop") != ["ALL"] or set(capabilities.get("add") or []) - {"NET_BIND_SERVICE"}:
+        if "ALL" not in (capabilities.get("drop") or []) or set(capabilities.get("add") or []) - {"NET_BIND_SERVICE"}:
             yield f'unrestricted capabilities ({name}capabilities.drop=["ALL"])'
         if not own.get("runAsNonRoot", pod.get("runAsNonRoot")):
             yield f"runAsNonRoot != true ({name}runAsNonRoot=true)"
-        if (own.get("seccompProfile") or pod.get("seccompProfile") or {}).get("type") != "RuntimeDefault":
+        if own.get("runAsUser", pod.get("runAsUser")) == 0:
+            yield f"runAsUser=0 ({name}runAsUser must not be 0)"
+        if (own.get("seccompProfile") or pod.get("seccompProfile") or {}).get("type") not in (
+            "RuntimeDefault",
+            "Localhost",
+        ):
             yield f'seccompProfile ({name}seccompProfile.type to "RuntimeDefault" or "Localhost")'
 
 
@@ -158,9 +167,13 @@ def problems(spec):
                 found.append(f'{where}.volumeMounts[{place}].name: Not found: "{mount.get("name")}"')
         resources = container.get("resources") or {}
         limits = resources.get("limits") or {}
-        for name, amount in (resources.get("requests") or {}).items():
-            if "/" in name and str(amount) != str(limits.get(name)):
+        for name, asked in (resources.get("requests") or {}).items():
+            if "/" in name and str(asked) != str(limits.get(name)):
                 found.append(f"{where}.resources.requests: must be equal to {name} limit of {limits.get(name)}")
+            elif name in limits and amount(asked) > amount(limits[name]):
+                found.append(
+                    f"{where}.resources.requests: must be less than or equal to {name} limit of {limits[name]}"
+                )
     if not spec.get("containers"):
         found.append("spec.containers: Required value")
     return found
@@ -245,6 +258,17 @@ def has_ended(pod):
 def counted(store, namespace):
     """What the pods of a namespace count for, each; those that have ended do not."""
     return [uses(item) for item in store.list("pods", namespace) if not has_ended(item)]
+
+
+def within_counts(store, namespace, plural, version, name):
+    """The same of a new object of any kind: Refused if a ResourceQuota has no room for one more."""
+    group = f".{version.split('/')[0]}" if "/" in version else ""
+    for quota in store.list("resourcequotas", namespace):
+        for key in {f"count/{plural}{group}", plural} & set(quota["spec"]["hard"]) if plural != "pods" else ():
+            used, hard = len(store.list(plural, namespace)), quota["spec"]["hard"][key]
+            if used + 1 > amount(hard):
+                text = f"exceeded quota: {quota['metadata']['name']}, requested: {key}=1, used: {key}={used}, limited: {key}={hard}"
+                raise Refused(403, "Forbidden", f'{plural} "{name}" is forbidden: {text}')
 
 
 def within_quota(store, namespace, pod):

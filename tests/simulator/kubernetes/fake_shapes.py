@@ -16,7 +16,13 @@ FIELDS = json.loads((ROOT / "plugins/plugin_utils/runtimes/kubernetes/manifest/s
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 EITHER = {"x-kubernetes-int-or-string": True}
 FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-WORDS = {"string": TEXT, "int": NUMBER, "bool": {"type": "boolean"}, "int or string": EITHER, "quantity": EITHER}
+WORDS = {
+    "string": TEXT,
+    "int": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "int or string": EITHER,
+    "quantity": EITHER,
+}
 
 
 def record(required="", **fields):
@@ -24,23 +30,26 @@ def record(required="", **fields):
     return {"type": "object", "properties": fields, "required": required.split()}
 
 
-def opened(shape):
-    """A part of the collection's file of published fields as a schema of OpenAPI. Pods are judged where they are made."""
+def opened(shape, whole=False):
+    """A part of the collection's file of published fields as a schema of OpenAPI; of an API that judges the pods of its templates ``whole``."""
     if isinstance(shape, str):
         word, dummy, span = shape.partition(" ") if ".." in shape else (shape, "", "")
         if word[:1] == "=":
             return dict(TEXT, enum=word[1:].split("|"))
         if word[:1].isupper():
-            return FREE if word in ("PodSpec", "ObjectMeta") else opened(FIELDS[word])
+            return FREE if word == "ObjectMeta" or (word == "PodSpec" and not whole) else opened(FIELDS[word], whole)
         least, most = (int(end) if end else None for end in (span.split("..") if span else ("", "")))
         ends = {name: end for name, end in (("minimum", least), ("maximum", most)) if end is not None}
+        if whole and word == "quantity":
+            return {}  # resource.Quantity reads fractions too
         return dict(WORDS.get(word, {}), **(ends if word == "int" else {}))
     if "list" in shape:
-        return {"type": "array", "items": opened(shape["list"]), "minItems": shape.get("least", 0)}
+        keys = {"x-kubernetes-list-map-keys": shape["key"].split()} if "key" in shape and whole else {}
+        return {"type": "array", "items": opened(shape["list"], whole), "minItems": shape.get("least", 0), **keys}
     if "*" in shape:
-        return {"type": "object", "additionalProperties": opened(shape["*"])}
+        return {"type": "object", "additionalProperties": opened(shape["*"], whole)}
     needed = " ".join(name.rstrip("!") for name in shape if name.endswith("!"))
-    return record(needed, **{name.rstrip("!"): opened(shape[name]) for name in shape})
+    return record(needed, **{name.rstrip("!"): opened(shape[name], whole) for name in shape})
 
 
 ENDPOINT = record(port=TEXT, portNumber=NUMBER, path=TEXT, interval=TEXT, scheme=TEXT)
@@ -53,7 +62,13 @@ MONITOR = record(
 )
 ATTRIBUTES = record(namespace=TEXT, verb=TEXT, group=TEXT, resource=TEXT, name=TEXT, subresource=TEXT, version=TEXT)
 BUDGET, POLICY = opened("PodDisruptionBudgetSpec"), opened("NetworkPolicySpec")
+POD = opened("PodSpec", True)
+STRINGS = opened({"*": "string"})
 BUILT_IN = {
+    "Deployment": record("spec", spec=opened("DeploymentSpec", True), status=FREE),
+    "Service": record("spec", spec=opened("ServiceSpec", True), status=FREE),
+    "ConfigMap": record(data=STRINGS, binaryData=STRINGS, immutable={"type": "boolean"}),
+    "Secret": record(data=STRINGS, stringData=STRINGS, immutable={"type": "boolean"}, type=TEXT),
     "PodDisruptionBudget": record("spec", spec=BUDGET),
     "NetworkPolicy": record("spec", spec=POLICY),
     "SelfSubjectAccessReview": record("spec", spec=record(resourceAttributes=ATTRIBUTES)),
@@ -129,8 +144,8 @@ def frozen(thing, old):
 
 PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 CONTAINER = {"resources": {}, "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
-POD = {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30}
-POD.update(schedulerName="default-scheduler", securityContext={})
+POD_DEFAULTS = {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30}
+POD_DEFAULTS.update(schedulerName="default-scheduler", securityContext={})
 ROLLING_UPDATE = {"maxSurge": "25%", "maxUnavailable": "25%"}
 
 
@@ -152,7 +167,7 @@ def default(thing):
 
 def default_pod(spec):
     """The same of a pod."""
-    fill(spec, **POD)
+    fill(spec, **POD_DEFAULTS)
     for container in spec.get("containers", []):
         tag = str(container.get("image", "")).rpartition("/")[2].partition(":")[2]
         fill(container, imagePullPolicy="IfNotPresent" if tag not in ("", "latest") else "Always", **CONTAINER)

@@ -52,6 +52,7 @@ class Store:
         self.objects = {}
         self.applied = {}
         self.events = []
+        self.fresh = set()  # namespaces without their service account
         self.version = 100
 
     def get(self, plural, namespace, name):
@@ -133,7 +134,11 @@ class Store:
         """Server-side apply: fields that the manager no longer sets are removed; fields of other managers stay or cause a conflict."""
         with self.lock:
             key = (plural, namespace, thing["metadata"]["name"])
-            applied = fake_fields.keyed(thing)  # the manager does not own fields that the server fills in
+            try:
+                applied = fake_fields.keyed(thing)  # the manager does not own fields that the server fills in
+            except fake_fields.Twins as error:
+                text = f"failed to create typed patch object ({namespace}/{key[2]}; {thing['apiVersion']}, Kind={thing['kind']}): {error}"
+                raise Refused(500, "", text) from error
             owned, live = self.applied.get(key, {}), self.objects.get(key)
             others, before = {name: owned[name] for name in owned if name != manager}, owned.get(manager, {})
             if live is None:

@@ -429,6 +429,15 @@ def test_a_deployment_replaces_its_pods_once_new_ones_are_ready(world):
         (("strategy",), {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}}, "cannot be 0 when maxSurge is 0"),
         (("strategy",), {"type": "Recreate", "rollingUpdate": {}}, "may not be specified when strategy"),
         (("template", "spec", "containers"), [{"name": "c", "image": ""}], "spec.template.spec.containers[0].image"),
+        (
+            ("replica",),
+            3,
+            "failed to create typed patch object (/r; apps/v1, Kind=Deployment): .spec.replica: field not",
+        ),
+        (("template", "spec", "dnsPolici"), "None", ".spec.template.spec.dnsPolici: field not declared in schema"),
+        (("template", "spec", "hostNetwork"), "yes", "spec.template.spec.hostNetwork: must be of type boolean"),
+        (("template", "spec", "dnsPolicy"), "none", "Unsupported value: 'none'"),
+        (("template", "metadata", "labels"), {"a": "b", "c": "d e"}, "metadata.labels: Invalid value: c: 'd e'"),
     ],
 )
 def test_a_deployment_is_judged_like_a_server_does(world, place, value, text):
@@ -669,6 +678,10 @@ def test_what_is_being_removed_stays_until_its_finalizers_go(world):
         Call(api, "/api/v1/namespaces/n/configmaps").route("create", fresh)
 
 
+TWICE = [{"name": "v", "mountPath": "/x"}] * 2
+MORE = {"limits": {"cpu": "500m"}, "requests": {"cpu": 1}}
+
+
 @pytest.mark.parametrize(
     ("kind", "spec", "says"),
     [
@@ -679,6 +692,12 @@ def test_what_is_being_removed_stays_until_its_finalizers_go(world):
         ("Pod", {"priorityClassName": "x"}, "no PriorityClass with name x was found"),
         ("Pod", {"priorityClassName": "system-node-critical"}, ""),
         ("Pod", {"priorityClassName": "there"}, ""),
+        ("Service", {"ports": [{"port": 80, "targetport": 80}]}, ".spec.ports[0].targetport: field not declared"),
+        ("Pod", {"containers": [{"name": "c", "image": "i", "env": [{"name": "A", "value": 1}]}]}, "of type string"),
+        ("Pod", {"containers": [{"name": "c", "image": "i"}] * 2}, "Duplicate value"),
+        ("Pod", {"containers": [{"name": "c", "image": "i", "livenessProbe": {}}]}, "must specify a handler type"),
+        ("Pod", {"containers": [{"name": "c", "image": "i", "volumeMounts": TWICE}]}, "must be unique"),
+        ("Pod", {"containers": [{"name": "c", "image": "i", "resources": MORE}]}, "less than or equal to cpu limit"),
     ],
 )
 def test_what_a_server_and_its_admission_refuse(world, kind, spec, says):
@@ -686,7 +705,7 @@ def test_what_a_server_and_its_admission_refuse(world, kind, spec, says):
     store.create("serviceaccounts", "n", {"kind": "ServiceAccount", "metadata": {"name": "there"}})
     store.create("priorityclasses", "", {"kind": "PriorityClass", "metadata": {"name": "there"}})
     if kind == "Pod":
-        spec = {**spec, "containers": [{"name": "c", "image": "i"}]}
+        spec = {"containers": [{"name": "c", "image": "i"}], **spec}
     thing = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": "n"}, "spec": spec}
     if not says:
         return api.judge(thing, None)
@@ -807,3 +826,86 @@ def test_a_group_that_the_server_refuses_is_tried_later_and_later(world):
     assert store.list("pods") == [], "it waits for some minutes by now"
     step(300)
     assert len(store.list("pods")) == 2
+
+
+def put(api, path, body, form="application/json", **query):
+    """Create an object, or apply it."""
+    words = "&".join(f"{key}={query[key]}" for key in query)
+    call = Call(api, f"/api/v1/namespaces/n/{path}?{words}", form=form)
+    call.route("patch" if "apply" in form else "create", copy.deepcopy(body))
+    return call.result
+
+
+def test_a_quota_counts_objects_of_other_kinds_too(world):
+    store, api, _step = world
+    store.create("namespaces", "", {"kind": "Namespace", "metadata": {"name": "n"}})
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"configmaps": "1", "count/secrets": "0"}}}
+    store.create("resourcequotas", "n", {"apiVersion": "v1", "kind": "ResourceQuota", **quota})
+    thing = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "b"}}
+    form = "application/apply-patch+yaml"
+    put(api, "configmaps/a", thing, form, fieldManager="m")
+    put(api, "configmaps/a", {**thing, "data": {"a": "c"}}, form, fieldManager="m")
+    thing["metadata"]["name"] = "b"
+    for path, more in (("configmaps/b", [form]), ("configmaps", [])):
+        with pytest.raises(Refused, match="exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited"):
+            put(api, path, thing, *more, fieldManager="m")
+    with pytest.raises(Refused, match="exceeded quota: q, requested: count/secrets=1"):
+        put(api, "secrets", {**thing, "kind": "Secret"})
+
+
+def test_what_is_dropped_without_a_word_unless_strictness_is_asked_for(world):
+    store, api, _step = world
+    store.create("namespaces", "", {"kind": "Namespace", "metadata": {"name": "n"}})
+    spec = {"containers": [{"name": "c", "image": "i"}], "tolerations": [{"keys": "x"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    with pytest.raises(Refused, match='strict decoding error: unknown field "spec.tolerations.0..keys"'):
+        put(api, "pods", pod, fieldValidation="Strict")
+    put(api, "pods", pod)
+
+
+def test_two_items_of_one_key_cannot_be_applied(world):
+    store, api, _step = world
+    twins = copy.deepcopy(DEPLOYMENT)
+    twins["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "A", "value": "1"}] * 2
+    with pytest.raises(Refused, match=r'\.env: duplicate entries for key \[name="A"\]'):
+        store.apply("deployments", "n", twins, "m", False, False, api.judge)
+
+
+@pytest.mark.parametrize(
+    ("level", "own", "pod", "says"),
+    [
+        ("baseline", {"capabilities": {"add": ["IPC_LOCK"]}}, {}, "non-default capabilities"),
+        ("baseline", {"capabilities": {"add": ["CHOWN"]}}, {}, ""),
+        ("baseline", {}, {"sysctls": [{"name": "net.x", "value": "1"}]}, "forbidden sysctls"),
+        ("baseline", {"procMount": "Unmasked"}, {}, "procMount"),
+        ("baseline", {}, {"seccompProfile": {"type": "Unconfined"}}, "seccompProfile"),
+        ("restricted", {"runAsUser": 0}, {}, "runAsUser=0"),
+        ("restricted", {"capabilities": {"drop": ["ALL", "CHOWN"]}}, {}, ""),
+    ],
+)
+def test_pod_security_judges_all_containers(world, level, own, pod, says):
+    store, _api, _step = world
+    labels = {"pod-security.kubernetes.io/enforce": level}
+    store.create("namespaces", "", {"kind": "Namespace", "metadata": {"name": "n", "labels": labels}})
+    good = {"allowPrivilegeEscalation": False, "runAsNonRoot": True, "capabilities": {"drop": ["ALL"]}}
+    good["seccompProfile"] = {"type": "Localhost"}
+    first = {"name": "f", "image": "i", "securityContext": {**(good if "seccompProfile" not in pod else {}), **own}}
+    box = {"name": "c", "image": "i", "securityContext": good}
+    spec = {"containers": [box], "initContainers": [first], "securityContext": pod}
+    refused = Controller(store).create_pod(
+        "n", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    )
+    assert says in refused and bool(refused) == bool(says), refused
+
+
+def test_fields_by_which_a_server_selects(world):
+    store, api, _step = world
+    for kind in ("Normal", "Warning"):
+        store.create(
+            "events", "n", {"apiVersion": "v1", "kind": "Event", "metadata": {"name": kind.lower()}, "type": kind}
+        )
+    call = Call(api, "/api/v1/namespaces/n/events?fieldSelector=type!=Normal")
+    call.route("get", None)
+    assert [item["type"] for item in call.result["items"]] == ["Warning"]
+    with pytest.raises(Refused, match="field label not supported"):
+        Call(api, "/api/v1/namespaces/n/events?fieldSelector=typ!=Normal").route("get", None)
