@@ -35,6 +35,8 @@ def partition(value):
     return {"rolloutStrategy": {"rollingUpdateConfiguration": {"partition": value}}}
 
 
+UNSEEN, UNAVAILABLE = "the controller has observed generation None of 1", "it is not Available"
+COUNTS = ("updatedReplicas", "availableReplicas", "replicas")
 ROLES = {"template": {"roles": [{"partition": 0}, {"partition": 1}]}}
 
 
@@ -57,6 +59,7 @@ ROLES = {"template": {"roles": [{"partition": 0}, {"partition": 1}]}}
         (serving({"template": {"roles": [{"partition": 0}]}}, updatedReplicas=0), ["updatedReplicas is 0 of 4"]),
         (serving(available="False"), ["it is not Available"]),
         (serving(available=""), ["it is not Available"]),
+        ({"metadata": {"generation": 1}, "spec": {}}, [UNSEEN, *(f"{key} is 0 of 1" for key in COUNTS), UNAVAILABLE]),
         (
             serving(conditions=[{"type": name, "status": "True", "reason": name.lower()} for name in "BA"]),
             ["it is not Available (A: a; B: b)"],
@@ -84,6 +87,7 @@ def rollout(kind="Deployment", generation=2, **status):
     }
 
 
+OF_A_SET = ("updatedReplicas", "readyReplicas", "replicas")
 REFUSED = [
     {"type": "ReplicaFailure", "status": "True", "message": "no"},
     {"type": "ReplicaFailure", "status": "False", "message": "old"},
@@ -104,6 +108,8 @@ REFUSED = [
         (rollout(readyReplicas=0), []),
         (rollout(replicas=3, updatedReplicas=0), ["updatedReplicas is 0 of 2", "replicas is 3 of 2"]),
         (rollout(conditions=REFUSED), []),
+        ({**rollout(), "status": None}, ["no controller has observed it"]),
+        ({**rollout("LeaderWorkerSet"), "status": None}, [f"{key} is 0 of 2" for key in OF_A_SET]),
         (rollout(replicas=1, conditions=REFUSED), ["replicas is 1 of 2", "the server refuses pods: no"]),
     ],
 )
@@ -190,6 +196,7 @@ ROLLING = {"rolloutStrategy": {"properties": {"type": {"enum": ["RoleRollingUpda
         (crd(roles_with("maxUnavailable")), "v1.0.0"),
         (crd({**roles_with("x"), **ROLLING}), "v0.4.0"),
         (crd({"rolloutStrategy": {"properties": {"type": {"enum": None}}}}), ""),
+        (crd({"rolloutStrategy": {"properties": {"type": {"enum": ["ServingGroupRollingUpdate"]}}}}), ""),
         (crd(roles_with("partition"), before={"served": False}), "main"),
         (crd(roles_with("partition"), before={"served": True}), ""),
         (crd(roles_with("partition"), served=False), ""),
@@ -256,6 +263,7 @@ def test_devices_that_others_hold():
         ("1", 1),
         (2, 2),
         ("1k", 1000),
+        ("1.5k", 1500),
         ("1Ki", 1024),
         ("2M", 2 * 10**6),
         ("2Mi", 2 * 2**20),
@@ -274,7 +282,7 @@ def test_quantities(text, number):
     assert is_quantity(text) and float(quantity(text)) == pytest.approx(number, rel=1e-12)
 
 
-@pytest.mark.parametrize("text", ["", "1x", "Ki", "1KiB", "--1", True, None, 1.5, " 1"])
+@pytest.mark.parametrize("text", ["", "1x", "Ki", "1KiB", "1 Gi", "1ee3", "--1", True, None, 1.5, " 1"])
 def test_what_is_no_quantity(text):
     assert not is_quantity(text)
     with pytest.raises(ValueError, match="is not a quantity"):

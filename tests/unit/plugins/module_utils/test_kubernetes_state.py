@@ -20,7 +20,6 @@ from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import
     diagnosis,
     manifests,
     ownership,
-    readiness,
     state,
     verified,
 )
@@ -68,45 +67,7 @@ def pod(role, number, address="10.0.0.1", group="demo-0", ready="True", **head):
     }
 
 
-def older(thing):
-    """The pod with the start scripts of another revision."""
-    volumes = [{"configMap": {"name": "demo-prefill-0123456789"}}]
-    return {**thing, "spec": {**thing["spec"], "volumes": volumes}}
-
-
 ALL = [pod("prefill", 0, "10.0.0.1"), pod("decode", 1, "10.0.0.3"), pod("decode", 0, "10.0.0.2")]
-
-
-@pytest.mark.parametrize(
-    ("resource", "lacks"),
-    [
-        (serving(), ""),
-        (None, "the ModelServing does not exist"),
-        (serving(observed=1), "generation 1 of 2"),
-        (serving(updatedReplicas=0), "updatedReplicas is 0 of 1"),
-        (serving(availableReplicas=0), "availableReplicas is 0 of 1"),
-        (serving(available="False"), "not Available"),
-        ({"metadata": {"generation": 1}, "spec": {}, "status": {}}, "generation None of 1"),
-    ],
-)
-def test_available_alone_is_not_ready(resource, lacks):
-    found = "; ".join(readiness.pending_serving(resource))
-    assert found == "" if not lacks else lacks in found
-
-
-@pytest.mark.parametrize(
-    ("pods", "lacks"),
-    [
-        (ALL, ""),
-        (ALL[:2], "decode: 1 pods of 2"),
-        ([*ALL[:2], pod("decode", 0, ready="False")], "decode: 1 of 2 pods are ready"),
-        ([*ALL, pod("decode", 7, deletionTimestamp="now")], ""),
-        ([*ALL[1:], older(ALL[0])], "prefill: 1 of 1 pods are of an older revision"),
-    ],
-)
-def test_pods_of_the_revision(pods, lacks):
-    found = "; ".join(readiness.pending_pods(PLAN, pods))
-    assert found == "" if not lacks else lacks in found
 
 
 def test_what_a_manager_applied_is_read_from_the_managed_fields_of_a_server():
@@ -490,78 +451,9 @@ def test_the_digest_that_was_applied_is_that_of_all_objects():
 
 
 @pytest.mark.parametrize(
-    ("status", "lacks"),
-    [
-        ({"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2}, []),
-        ({"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "observedGeneration": 2}, []),
-        (
-            {"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "observedGeneration": 1},
-            ["no controller has observed it"],
-        ),
-        ({"replicas": 2, "updatedReplicas": 1, "readyReplicas": 2}, ["updatedReplicas is 1 of 2"]),
-        (None, [f"{key} is 0 of 2" for key in ("updatedReplicas", "readyReplicas", "replicas")]),
-    ],
-)
-def test_a_leader_worker_set_is_done_when_all_groups_are_new_and_ready(status, lacks):
-    """Its first releases have no observedGeneration."""
-    thing = {"kind": "LeaderWorkerSet", "metadata": {"generation": 2}, "spec": {"replicas": 2}, "status": status}
-    assert readiness.pending_engines({"LeaderWorkerSet/x": thing}) == lacks
-    texts = readiness.pending_engines({"LeaderWorkerSet/x": thing, "Deployment/y": None})
-    assert texts == [*(f"LeaderWorkerSet/x: {text}" for text in lacks), "Deployment/y: it does not exist"]
-
-
-def test_the_crd_tells_its_version():
-    def crd(role, kinds):
-        rollout = {"properties": {"type": {"enum": kinds}}}
-        template = {"properties": {"roles": {"items": {"properties": role}}}}
-        spec = {"properties": {"template": template, "rolloutStrategy": rollout}}
-        return {"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"spec": spec}}}}]}}
-
-    assert capacity.crd_version(crd({"maxUnavailable": {}}, ["RoleRollingUpdate"])) == "v1.0.0"
-    assert capacity.crd_version(crd({}, ["ServingGroupRollingUpdate", "RoleRollingUpdate"])) == "v0.4.0"
-    assert capacity.crd_version(crd({}, ["ServingGroupRollingUpdate"])) == ""
-
-
-@pytest.mark.parametrize(
-    ("status", "lacks"),
-    [
-        (None, ["no controller has observed it"]),
-        (
-            {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2},
-            ["no controller has observed it"],
-        ),
-        (
-            {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 2, "availableReplicas": 2},
-            ["replicas is 3 of 2"],
-        ),
-        ({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}, []),
-    ],
-)
-def test_a_deployment_is_done_when_its_controller_says_so_of_this_generation(status, lacks):
-    thing = {"kind": "Deployment", "metadata": {"name": "d", "generation": 2}, "spec": {"replicas": 2}}
-    assert readiness.pending_rollout({**thing, "status": status}) == lacks
-
-
-@pytest.mark.parametrize(
     "version", [{}, {"schema": None}, {"schema": {"openAPIV3Schema": {"x-kubernetes-preserve-unknown-fields": True}}}]
 )
 def test_a_crd_without_fields_tells_no_version(version):
     assert capacity.volcano_version({"spec": {"versions": [version]}}) == ""
     assert capacity.crd_version({"spec": {"versions": [version]}}) == ""
     assert capacity.crd_version({"spec": {"versions": [{**version, "served": False}]}}) == ""
-
-
-@pytest.mark.parametrize(
-    ("role", "groups", "kept_groups", "kept"),
-    [
-        ({"replicas": 3, "pods": 2}, 1, 0, 0),
-        ({"replicas": 3, "pods": 2, "kept": 1}, 1, 0, 2),
-        ({"replicas": 3, "pods": 2, "kept": 3}, 1, 0, 6),
-        ({"replicas": 3, "pods": 2, "kept": 5}, 1, 0, 6),  # no more than there are, in each group
-        ({"replicas": 3, "pods": 2, "kept": 5}, 2, 0, 12),
-        ({"replicas": 3, "pods": 2}, 2, 1, 6),
-        ({"replicas": 3, "pods": 2}, 2, 7, 12),
-    ],
-)
-def test_pods_of_an_older_revision_that_may_stay(role, groups, kept_groups, kept):
-    assert readiness.kept_pods({"groups": groups, "kept_groups": kept_groups}, role) == kept

@@ -10,10 +10,6 @@ import pathlib
 
 import pytest
 import yaml
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.quantity import (
-    is_quantity,
-    quantity,
-)
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import (
     NO_PODS,
     check_manifest,
@@ -232,13 +228,3 @@ def test_all_complaints_at_once_in_a_stable_order():
     assert [item.why for item in check_manifest(broken)] == [REFUSED, NO_PODS]
     assert [item.id for item in check_manifest({"kind": "Job", "apiVersion": "batch/v1"})] == ["K8S-KIND"]
     assert [item.id for item in check_manifest("text")] == ["K8S-TYPE"]
-
-
-@pytest.mark.parametrize(("text", "number"), [("8", 8), ("500m", 0.5), ("1Ki", 1024), ("2e3", 2000), ("1.5k", 1500)])
-def test_quantities(text, number):
-    assert float(quantity(text)) == number
-
-
-@pytest.mark.parametrize("text", ["", "1 Gi", "Gi", "1GiB", "--1", True, None, "1ee3"])
-def test_what_is_no_quantity(text):
-    assert not is_quantity(text)
