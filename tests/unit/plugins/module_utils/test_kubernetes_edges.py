@@ -111,6 +111,7 @@ REFUSED = [
         ({**rollout(), "status": None}, ["no controller has observed it"]),
         ({**rollout("LeaderWorkerSet"), "status": None}, [f"{key} is 0 of 2" for key in OF_A_SET]),
         (rollout(replicas=1, conditions=REFUSED), ["replicas is 1 of 2", "the server refuses pods: no"]),
+        (rollout(replicas=1, conditions=REFUSED[1:]), ["replicas is 1 of 2"]),
     ],
 )
 def test_a_rollout_is_done_when_all_numbers_are_those_wanted(thing, lacks):
