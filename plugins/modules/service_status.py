@@ -38,7 +38,7 @@ options:
   timeout:
     description: Timeout of each request to a service in seconds.
     type: int
-    default: 5
+    default: 4
   lines:
     description: Number of log lines to return for a service that does not run or does not answer.
     type: int
@@ -174,12 +174,12 @@ ARGUMENTS = {
     "directory": {"type": "path", "required": True},
     "host": {"type": "str", "required": True},
     "planned": {"type": "dict"},
-    "timeout": {"type": "int", "default": 5},
+    "timeout": {"type": "int", "default": 4},
     "lines": {"type": "int", "default": 5},
 }
 
 # Seconds for all questions to the runtime: a hanging Docker is one finding, and no host that does not answer.
-RUNTIME = 6
+RUNTIME = 5
 
 DAMAGED = (
     "{} {}, so it is not known whether a change has ended, or an upgrade was interrupted half-way. Fix: if no run changes the deployment, run "

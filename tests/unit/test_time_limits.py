@@ -53,7 +53,9 @@ def test_status_waits_for_no_host():
         name: value for play in plays for name, value in play.get("vars", {}).items() if name.endswith("_timeout")
     }
     connects = limits.pop("ansible_ssh_timeout")
-    assert limits == {"__inference_places_timeout": 6, "__inference_status_timeout": 20}
+    assert sum(limits.values()) <= 12, (
+        "one host may freeze before the first question, another one after it; the controller's own work is 3 s"
+    )
     assert connects < limits["__inference_places_timeout"], (
         "else a host that is off is called one that takes connections"
     )
@@ -61,7 +63,7 @@ def test_status_waits_for_no_host():
         used = [path for path in ROOT.glob("playbooks/shared/*.yml") if f'timeout: "{{{{ {name} |' in path.read_text()]
         assert len(used) == 1, name
     longest = max(service_status.RUNTIME, service_status.ARGUMENTS["timeout"]["default"] + MORE + 2 * LEAST)
-    assert longest <= 7 < limits["__inference_status_timeout"] / 2
+    assert longest <= 6 < limits["__inference_status_timeout"]
 
 
 def test_what_a_host_answers_becomes_no_variable():
