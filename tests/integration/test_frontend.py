@@ -10,8 +10,10 @@ import contextlib
 import http.client
 import http.server
 import json
+import os
 import pathlib
 import re
+import shutil
 import socket
 import ssl
 import subprocess
@@ -21,6 +23,7 @@ import typing
 import urllib.request
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render import frontend as rendered
 from ansible_collections.ascend.inference.tests.integration._frontend import (
     SECRETS,
     ask,
@@ -124,17 +127,88 @@ def test_an_answer_is_streamed(frontend):
         assert time.monotonic() - begin > 0.5
 
 
-def test_tls(frontend, tmp_path):
-    place = str(tmp_path / "certificate.pem")
-    argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+def certify(place, days=2):
+    """Write a certificate of its own for 127.0.0.1 to a file, and its key beside it."""
+    argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", str(days), "-subj", "/CN=localhost"]
     argv += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", place, "-keyout", place + ".key"]
     subprocess.run(argv, check=True, capture_output=True)
+
+
+def test_tls(frontend, tmp_path):
+    place = str(tmp_path / "certificate.pem")
+    certify(place)
     service, _log, _process = frontend(place)
     trusted = ssl.create_default_context(cafile=place)
     url = f"https://127.0.0.1:{service['ports'][0]['first']}/v1/models"
     assert ask(url, "second-KEY", context=trusted)[0] == 200
     assert ask(url, context=trusted)[0] == 401
     assert ask(url.replace("https", "http"), "second-KEY")[0] == 400
+
+
+def at_once(service):
+    """Look at the files of the certificate each second."""
+    (script,) = (file for file in service["files"] if file["path"].endswith("renewed.sh"))
+    script["content"] = script["content"].replace(f"sleep {rendered.EVERY} ", "sleep 1 ")
+
+
+def test_a_renewed_certificate_is_loaded_without_a_restart_or_a_lost_request(frontend, tmp_path):
+    place, old, new = (str(tmp_path / name) for name in ("certificate.pem", "old.pem", "new.pem"))
+    for path in (old, new):
+        certify(path)
+    for end in ("", ".key"):
+        shutil.copy(old + end, place + end)
+    service, log, process = frontend(place, changed=at_once)
+    port, statuses, over = service["ports"][0]["first"], [], threading.Event()
+    context = ssl.create_default_context(cafile=old)
+    context.load_verify_locations(new)
+
+    def served():
+        return ssl.get_server_certificate(("127.0.0.1", port)) == pathlib.Path(new).read_text()
+
+    def client():
+        """New connections, each for three requests."""
+        while not over.is_set():
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+            for dummy in range(3):
+                connection.request("POST", "/v1/completions", b"{}", {"Authorization": "Bearer second-KEY"})
+                answer = connection.getresponse()
+                statuses.append((answer.status, answer.read()))
+            connection.close()
+
+    clients = [threading.Thread(target=client) for dummy in range(4)]
+    for each in clients:
+        each.start()
+    shutil.copy(new, place)
+    time.sleep(3)
+    assert not served() and process.poll() is None, "half of a renewal changes nothing"
+    shutil.copy(new + ".key", place + ".key")
+    end = time.monotonic() + 20
+    while not served() and time.monotonic() < end:
+        time.sleep(0.2)
+    time.sleep(3)
+    over.set()
+    for each in clients:
+        each.join()
+    assert served() and process.poll() is None, log.read_text()
+    assert set(statuses) == {(200, b"onetwo")} and len(statuses) > 8, statuses
+    assert "the certificate was renewed" in log.read_text()
+    for pid in children(process.pid):
+        assert b"first.Key" not in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+    stop(process)
+    end = time.monotonic() + 20
+    while "renewed.sh" in commands(tmp_path) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert "renewed.sh" not in commands(tmp_path), "the watch ends with nginx"
+
+
+def commands(folder):
+    """The command lines of all processes in this folder."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(folder) in os.readlink(path / "cwd"):
+                found.append((path / "cmdline").read_bytes().decode())
+    return "\n".join(found)
 
 
 @pytest.mark.parametrize("keys", ["", 'good ba"d'])

@@ -174,11 +174,11 @@ FAULTS = {
     ),
     "certificate_dates": Fault(
         "Clients refuse it.",
-        "Renew the certificate that inference_router.certificate names, then restart the frontend.",
+        "Renew the certificate that inference_router.certificate names. nginx loads it within 10 s.",
     ),
     "certificate_ends": Fault(
         "Clients will refuse it then.",
-        "Renew the certificate that inference_router.certificate names, then restart the frontend.",
+        "Renew the certificate that inference_router.certificate names. nginx loads it within 10 s.",
     ),
     "certificate_name": Fault(
         "Clients that use this name refuse it.",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 import typing as t
 
 from ...description.variables import Host, Router
@@ -53,9 +54,27 @@ mkdir -p temporary
     echo '}'
 } > keys.conf
 unset FRONTEND_CLIENT_KEYS FRONTEND_BACKEND_KEY
-exec @PROGRAM@ -p "$PWD" -c "$configuration" -g 'daemon off;'
+@WATCH@exec @PROGRAM@ -p "$PWD" -c "$configuration" -g 'daemon off;'
 """
 
+# A process of its own, not a copy of the shell that started nginx: that one's environment had the keys. It ends with nginx.
+RENEWED = r"""#!/bin/sh
+# Written by ascend.inference. Lets nginx, process $1 with the configuration $2, load a certificate or key whose file changed.
+set -u
+read_both() { cat -- @CERTIFICATE@ @KEY@ 2>&1 | cksum; }
+seen=$(read_both)
+while sleep @EVERY@ && kill -0 "$1" 2>/dev/null; do
+    now=$(read_both)
+    [ "$now" != "$seen" ] || continue
+    seen=$now
+    # Half of a renewal, such as a certificate without its key, is refused here, and tried again when its file changes.
+    if @PROGRAM@ -q -t -p "$PWD" -c "$2"; then
+        kill -HUP "$1"
+        echo "[notice] the certificate was renewed"
+    fi
+done
+"""
+EVERY = 10  # seconds
 # Tokens are streamed, so buffering is off; an answer takes as long as an engine needs. A client has an IPv4 address, or a /64 of IPv6. Who has
 # no key writes no line: 2 KiB for each request would fill the disk, and show keys that somebody wrote into a query. No path has a query.
 CONFIGURATION = """# Written by ascend.inference: changes here are lost.
@@ -161,6 +180,7 @@ def frontend_service(context: Context, host: Host, router: Service) -> Service:
     if "api_key" in context.description.secrets:
         secret["FRONTEND_BACKEND_KEY"] = "api_key"
     script = posixpath.join(directory, "start.sh")
+    watch, renewed = _renewed(settings, directory)
     return Service(
         name=NAME,
         kind="frontend",
@@ -175,13 +195,28 @@ def frontend_service(context: Context, host: Host, router: Service) -> Service:
         ),
         files=(
             File(posixpath.join(directory, "nginx.conf"), _configuration(context, host, router, directory, address)),
-            File(script, filled(SCRIPT, {"PROGRAM": PROGRAM}), "0750"),
+            File(script, filled(SCRIPT, {"PROGRAM": PROGRAM, "WATCH": watch}), "0750"),
+            *renewed,
         ),
         work_directory=directory,
         start=Start(40, (router.name,), {"nofile": 1048576}),
         health=Health(f"http://{bracketed(host.address)}:{settings.frontend_status_port}/health", 60),
         stop=Stop("QUIT", 60),
     )
+
+
+def _renewed(settings: Router, directory: str) -> tuple[str, tuple[File, ...]]:
+    """(the line that starts the watch of the certificate's files, its script); nothing without a certificate."""
+    if not settings.certificate:
+        return "", ()
+    values = {
+        "CERTIFICATE": shlex.quote(settings.certificate),
+        "KEY": shlex.quote(settings.certificate_key),
+        "EVERY": str(EVERY),
+        "PROGRAM": PROGRAM,
+    }
+    line = '/bin/sh ../renewed.sh "$$" "$configuration" &\n'
+    return line, (File(posixpath.join(directory, "renewed.sh"), filled(RENEWED, values), "0750"),)
 
 
 def _configuration(context: Context, host: Host, router: Service, directory: str, address: str) -> str:
