@@ -24,7 +24,7 @@ from ..plugin_utils.description.run_values import wrong_values
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.description.variables import PREFIX
 from ..plugin_utils.hosts.plan_memory import plan_memory
-from ..plugin_utils.plan.begun import known_hosts, placement_text
+from ..plugin_utils.plan.begun import begun_placement, known_hosts, placement_text, with_begun
 from ..plugin_utils.plan.handover import folder_of, hand_over, names_of, planned, refusal_with, take
 from ..plugin_utils.plan.placement_agreed import common_record, strange_files
 from ..plugin_utils.plan.planner import garbage_collection_suspended
@@ -93,9 +93,10 @@ class ActionModule(ActionBase):
                 answers = {host: str(text) for host, text in (options["deployed"] or {}).items()}
                 files = {host: placement_text(text) for host, text in answers.items()}
                 record = common_record(files)
+                begun = common_record({host: begun_placement(text) for host, text in answers.items()})
                 for text in strange_files(files):
                     Display().warning(visible(text))
-                plan, new = self._plan(task_vars, hostvars, options["deployed"], record)
+                plan, new = self._plan(task_vars, hostvars, options["deployed"], with_begun(record, begun))
                 if options["deployed"] is None:
                     judge_asked(options["playbook"], own, plan)
                 bundle = bundle_of(plan, hostvars) if options["deployed"] is None else {}

@@ -78,6 +78,9 @@ options:
     type: list
     elements: str
     default: []
+  placement:
+    description: C(placement) of the plan, which V(begin) notes with the hosts, so that the next run keeps instances where this one has placed them.
+    type: dict
   break_lock:
     description: The id of a run whose lock is taken over, as the error message names it. Evaluated on the controller.
     type: str
@@ -173,6 +176,7 @@ ARGUMENTS = {
     "verified": {"type": "str", "default": ""},
     "accept_half": {"type": "bool", "default": False},
     "hosts": {"type": "list", "elements": "str", "default": []},
+    "placement": {"type": "dict"},
     "break_lock": {"type": "str", "default": ""},
     "run": {"type": "dict", "default": {}},
     "replace": {"type": "str", "default": ""},
@@ -219,7 +223,7 @@ def begin(params, directory, check):
     if half:
         raise tree.TreeError(REPAIR.format(damaged(directory)) if half == journal.UNKNOWN else HALVED.format(half))
     if ours and not check and params["hosts"]:
-        begun.note(directory, params["hosts"])
+        begun.note(directory, params["hosts"], params["placement"])
     return holder
 
 

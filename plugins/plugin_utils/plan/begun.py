@@ -30,6 +30,19 @@ def begun_hosts(text: str) -> list[str]:
     return [name for name in names if isinstance(name, str) and 0 < len(name) <= MOST_NAME and name.isprintable()]
 
 
+def begun_placement(text: str) -> str:
+    """The placement of the last killed run that a host knows of, as the text of a placement's file; empty if it says nothing of one."""
+    try:
+        return json.dumps(json.loads(f"\n{text}".partition(LOCK)[0].partition(MARK)[2])["placement"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+
+
+def with_begun(record: dict[str, t.Any] | None, begun: t.Mapping[str, t.Any] | None) -> dict[str, t.Any] | None:
+    """The deployed placement with that of a killed run, whose instances are kept where they are none of the deployed ones."""
+    return {**record, "begun": {"instances": begun["instances"]}} if record and begun else record
+
+
 def lock_holder(text: str) -> dict[str, t.Any]:
     """The record of the run that holds the deployment's lock on a host, with its ``id``; empty if none does, or the file says nothing."""
     try:

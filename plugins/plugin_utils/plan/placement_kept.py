@@ -107,6 +107,8 @@ def place_beside(
     taken: dict[str, set[int]] = {}
     for instance in (instance for found in kept.values() for instance in found):
         _take(taken, instance)
+    for name, pool in pools.items():
+        _keep_begun(kept[name], _kept(description, name, pool, shapes[name], deployed.get("begun", {})), taken)
     instances: list[Instance] = []
     findings: list[Finding] = []
     for name, pool in pools.items():
@@ -176,6 +178,18 @@ def _kept(description: Description, name: str, pool: Pool, shape: Shape, deploye
         if _fits(description, pool, shape, devices) and not _crowded(pool, found, names):
             found.append(_instance(name, pool, shape, int(record["number"]), int(record["slot"]), devices))
     return found
+
+
+def _keep_begun(found: list[Instance], begun: t.Iterable[Instance], taken: dict[str, set[int]]) -> None:
+    """Add the instances where a killed run has placed them, unless that is the number, slot or device of a deployed one."""
+    for instance in begun:
+        names = {process.host.name for process in instance.processes}
+        beside = [each for each in found if names & set(_by_host(each))]
+        free = not any(taken.get(host, set()) & set(devices) for host, devices in _by_host(instance).items())
+        same = instance.number in {each.number for each in found} or instance.slot in {each.slot for each in beside}
+        if free and not same and len(found) < instance.pool.instances and not _crowded(instance.pool, found, names):
+            found.append(instance)
+            _take(taken, instance)
 
 
 def _fits(description: Description, pool: Pool, shape: Shape, devices: t.Mapping[Host, tuple[int, ...]]) -> bool:

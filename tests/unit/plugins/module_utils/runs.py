@@ -13,4 +13,5 @@ RUN = {"id": "ansible-local-1a", "owner": "deploy", "controller": "bastion", "si
 def begin(base, **params):
     """The module, as the playbooks lock the deployment."""
     given = {"previous": "", "accept_half": True, "make": True, "replace": "", "verified": "", "hosts": []}
+    given["placement"] = None
     return deployment_run.work({**given, "directory": str(base), "state": "begin", "run": RUN, **params}, False)

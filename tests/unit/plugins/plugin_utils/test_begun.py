@@ -18,6 +18,7 @@ from ansible_collections.ascend.inference.plugins.modules import service_files
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.begun import (
     MARK,
     begun_hosts,
+    begun_placement,
     known_hosts,
     lock_holder,
     placement_text,
@@ -116,6 +117,16 @@ def test_a_host_without_a_readable_record_still_names_those_of_killed_runs():
     assert known_hosts([killed]) == {"n7", "n8"}
     assert known_hosts(["{" + killed, json.dumps(RECORD)]) == {"n1", "n2", "n7", "n8"}
     assert known_hosts([json.dumps(RECORD) + killed]) == {"n1", "n2", "n7", "n8"}
+
+
+def test_the_last_killed_run_says_where_it_placed_instances(base):
+    begin(base, hosts=["n1"], placement=RECORD)
+    assert read_text(begun_placement(answer(base)))[0] == RECORD and begun_hosts(answer(base)) == ["n1"]
+    begin(base, hosts=["n1"], placement={**RECORD, "router": "n2"})
+    assert read_text(begun_placement(answer(base)))[0]["router"] == "n2"
+    for content in ("{", "[]", '{"hosts": ["n1"]}', "[" * 9999):
+        (base / begun.BEGUN).write_text(content)
+        assert begun_placement(answer(base)) == ""
 
 
 @pytest.mark.parametrize("placed", [False, True])

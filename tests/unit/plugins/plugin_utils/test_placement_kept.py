@@ -10,6 +10,7 @@ import os
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.begun import with_begun
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import (
     read_record,
     record_hosts,
@@ -63,6 +64,45 @@ def engines(found):
 
 def hosts_by_service(found):
     return {service["name"]: service["host"] for service in found["services"]}
+
+
+def resumed(hosts, sizes, deployed, begun):
+    """The plan after a run was killed that began with another plan."""
+    return plan(hosts, sizes, {"placement": with_begun(deployed["placement"], begun["placement"])})
+
+
+def test_an_instance_stays_where_a_killed_run_began_it_though_a_host_came_that_sorts_first():
+    before = plan(inventory(prefill=["n1"], decode=["n2", "n3"]), pools(1, 1))
+    killed = plan(inventory(prefill=["n1"], decode=["n2", "n3"]), pools(1, 2), before)
+    hosts = inventory(prefill=["n1"], decode=["a1", "n2", "n3"])
+    assert hosts_by_service(plan(hosts, pools(1, 2), before))["decode-1"] == "a1", "else nothing is shown"
+    after = resumed(hosts, pools(1, 2), before, killed)
+    assert engines(after) == engines(killed)
+    assert engines(resumed(hosts, pools(1, 1), before, killed)) == engines(before), "an addition that is undone is none"
+    assert hosts_by_service(resumed(hosts, pools(1, 3), before, killed))["decode-2"] == "a1"
+
+
+def test_a_killed_run_gives_no_place_that_a_deployed_instance_has():
+    hosts = inventory(prefill=["n1"], decode=["n2", "n3"])
+    before = plan(hosts, pools(1, 2))
+    other = copy.deepcopy(before)
+    for item in other["placement"]["instances"]:
+        item["number"] += 5
+    assert engines(resumed(hosts, pools(1, 2), before, other)) == engines(before)
+    larger = resumed(inventory(prefill=["n1"], decode=["n2", "n3", "n4"]), pools(1, 3), before, other)
+    assert {name: each for name, each in engines(larger).items() if name != "decode-2"} == engines(before)
+    assert hosts_by_service(larger)["decode-2"] == "n4"
+
+
+def test_an_instance_that_a_killed_run_moved_stays_moved_or_goes_back():
+    before = plan(inventory(prefill=["n1"], decode=["n2", "n3"]), pools(1, 2))
+    killed = plan(inventory(prefill=["n1"], decode=["n2", "n4"]), pools(1, 2), before)
+    assert hosts_by_service(killed)["decode-1"] == "n4"
+    again = resumed(inventory(prefill=["n1"], decode=["a1", "n2", "n4"]), pools(1, 2), before, killed)
+    assert engines(again) == engines(killed)
+    assert engines(
+        resumed(inventory(prefill=["n1"], decode=["n2", "n3", "n4"]), pools(1, 2), before, killed)
+    ) == engines(before)
 
 
 def test_a_host_that_sorts_first_moves_nobody():
