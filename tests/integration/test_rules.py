@@ -183,6 +183,10 @@ SHORT, LONGER = (
     f"1x40 0x{STEPS}",
 )  # bad at the last evaluation only, and for five minutes: shorter than the alerts wait
 LEFT = "1x46 stale"
+BEHIND = f"-3600+{_monitoring.INTERVAL}x{STEPS}"  # of a host whose clock is an hour behind
+AHEAD = steady(5000)  # stopped, on a host whose clock is an hour ahead
+RUNS = {"ProbeMissing": (EXPORTER, "probe", {}), "NpuMetricsOld": (COLLECTOR, "npu", NODE)}
+RUNS |= {"ProxyMetricsOld": (PROXIES, "router", {}), "LogUnread": (LOGS, "log", {})}
 RECENT = f"0+{_monitoring.INTERVAL}x32 960+0x{STEPS}"  # eight minutes ago
 # Nothing fires: an idle deployment, states that are unusual and right, and for each alert (the third value) one that is not enough, or is over.
 QUIET = [
@@ -274,6 +278,11 @@ QUIET = [
     (LOGS, [("inference_log_gaps_total", {}, steady(900))], "LogUnread"),
     (LOGS, [("inference_log_last_run_timestamp_seconds", {}, RECENT)], "LogUnread"),
 ]
+
+
+for alert, (raw, part, labels) in RUNS.items():
+    FAULTS.append((raw, {alert}, [(f"inference_{part}_last_run_timestamp_seconds", labels, AHEAD)]))
+    QUIET.append((raw, [(f"inference_{part}_last_run_timestamp_seconds", labels, BEHIND)], alert))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -56,6 +56,12 @@ def _stuck(unless: str) -> str:
     return f"({running} > $threshold or ({waiting} > $threshold{unless})) and {still}"
 
 
+def _unchanged(series: str, over: str = "") -> str:
+    """Series that are as they were $threshold seconds ago. The difference to time() would say nothing: a host's clock may be wrong by an hour."""
+    now, before = (f"{over}({each})" if over else each for each in (series, series + " offset ${threshold}s"))
+    return f"{now} == {before}"
+
+
 def _lacks(planned: str, series: str) -> str:
     """Hosts with fewer of these series than are planned, or with none."""
     wanted = f"inference:{planned}:planned{{$of}}"
@@ -342,7 +348,8 @@ PROXY_OLD = Alert(
     "ProxyMetricsOld",
     "warning",
     (
-        "time() - inference_router_last_run_timestamp_seconds{$of} > $threshold or "
+        _unchanged("inference_router_last_run_timestamp_seconds{$of}")
+        + " or "
         + _lacks("proxies", "inference_router_last_run_timestamp_seconds{$of}"),
     ),
     120,
@@ -497,7 +504,7 @@ NPU_MISSING = Alert(
 NPU_OLD = Alert(
     "NpuMetricsOld",
     "warning",
-    ("time() - inference_npu_last_run_timestamp_seconds{$hosts} > $threshold",),
+    (_unchanged("inference_npu_last_run_timestamp_seconds{$hosts}"),),
     0,
     "has old metrics of its NPUs",
     "The timer of the collector does not run, or its tools hang.",
@@ -557,7 +564,8 @@ LOG_UNREAD = Alert(
     "warning",
     (
         "max by ($by) (inference_log_read{$of}) == 0 or max by ($by) (increase(inference_log_gaps_total{$of}[$window])) > 0 or "
-        "max by ($by) (time() - inference_log_last_run_timestamp_seconds{$of}) > $threshold or "
+        + _unchanged("inference_log_last_run_timestamp_seconds{$of}", "min by ($by) ")
+        + " or "
         + _lacks("logs", "inference_log_last_run_timestamp_seconds{$of}"),
     ),
     120,
@@ -599,8 +607,8 @@ PROBE_OLD = Alert(
     "ProbeMissing",
     "critical",
     (
-        "time() - max(inference_probe_last_run_timestamp_seconds{$of}) > $threshold "
-        "unless time() - max(inference_probe_paused_until_timestamp_seconds{$of}) <= $threshold or "
+        _unchanged("inference_probe_last_run_timestamp_seconds{$of}", "max ")
+        + " unless time() - max(inference_probe_paused_until_timestamp_seconds{$of}) <= $threshold or "
         "absent(inference_probe_last_run_timestamp_seconds{$of})",
     ),
     120,
