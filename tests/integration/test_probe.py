@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring import alerts
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import vllm_router
 from ansible_collections.ascend.inference.tests.integration import test_serving_change as serving
 from ansible_collections.ascend.inference.tests.simulator import pd_cluster, upstream_proxies
@@ -112,3 +113,48 @@ def test_a_deployed_probe_is_seen_by_status_and_leaves_with_its_variable(service
     service.deploy(1, 2, inference_probe={})
     assert "probe" not in service.starts()
     assert not (service.root / "deployments/inference/services/probe").exists()
+
+
+BLACK_HOLE = f"--port {serving.PORT + 46}"  # decode-1
+
+
+def test_a_black_hole_is_noticed_in_two_rounds_shown_counted_for_the_alert_and_taken_out(service):
+    """decode-1 takes each request and breaks it off, and its health is 200. The first restart does not help, the second one does."""
+    service.deploy(2, 2)
+    until(lambda found: found.get("paths", {}).get("good") == 5)
+    service.plant("fails_completions", BLACK_HOLE)
+    os.kill(service.starts()["decode-1"], signal.SIGKILL)
+    url = f"http://127.0.0.1:{serving.PORT + 46}"
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not healthy(url):
+        time.sleep(0.2)
+    began = page()["rounds"]
+    found = until(lambda found: found["blamed"].get("decode-1", 0) >= 2)
+    assert found["rounds"] - began <= 3, "two rounds, and the one that was under way"
+    assert healthy(url) and list(found["blamed"]) == ["decode-1"]
+    (line,) = [
+        line
+        for line in pd_cluster.call(f"http://127.0.0.1:{PORT}", "/metrics")[1].splitlines()
+        if line.startswith("inference_probe_engine_failed_rounds") and 'engine="decode-1"' in line
+    ]
+    assert float(line.split()[-1]) > alerts.ENGINE_FAILS.threshold, "the alert is raised at once"
+    output = service.play("status", fails=True)
+    assert "decode-1 fails each request" in output, output[-3000:]
+    before = service.starts()
+    assert "decode-1 fails each request" in service.play("watchdog", fails=True)
+    assert service.starts() == before, "it may not restart anything"
+
+    service.play("watchdog", fails=True, inference_watchdog="restart")
+    assert ("decode", 46) not in serving.members() and ("decode", 30) in serving.members(), "it gets no requests"
+    until(lambda found: found["clients"])
+    service.plant("")
+    service.play("restart", inference_services="decode-1", inference_allow_pause=True)
+    until(lambda found: found["paths"]["good"] == 5 and not found["blamed"])
+    assert ("decode", 46) in serving.members()
+
+
+def healthy(url):
+    try:
+        return pd_cluster.call(url, "/health")[0] == 200
+    except OSError:
+        return False
