@@ -245,7 +245,7 @@ def test_rollback_starts_the_verified_plan_without_a_plan_of_the_inventory(upgra
 def test_rollback_without_a_verified_plan_changes_nothing(upgrade, tmp_path):
     code, output, runs = upgrade("", playbook="rollback")
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, [])), output
-    assert "No host has a verified plan for a rollback" in output
+    assert "so there is none to go back to" in output
     assert not list((tmp_path / "deployments").glob(".*.lock")), "the lock is released"
 
 

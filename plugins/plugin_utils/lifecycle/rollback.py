@@ -75,8 +75,9 @@ def refusals(
     plans = {host: plan for host, plan in previous.items() if plan}
     if not plans:
         return [
-            f"No host has a verified plan for a rollback in {directory}. Nothing was changed. "
-            "Fix: correct the inventory and run site, which verifies what it deploys."
+            f"In {directory} no host has a plan that was verified before the deployed one, so there is none to go back to; keys are part of no plan. "
+            "Nothing was changed. Fix: for former keys, set them in inference_secrets and run upgrade; else correct the inventory and run site, which "
+            "verifies what it deploys."
         ]
     found = [
         f"{host}: the plan for the rollback is about {plan.get('directory')} and not about {directory}. Fix: see who changed its files."

@@ -27,7 +27,10 @@ def test_one_plan_on_all_of_its_hosts_may_begin():
 
 def test_nothing_to_go_back_to():
     (text,) = refusals({"h1": {}, "h2": {}}, FOLDER)
-    assert "No host has a verified plan" in text
+    assert (
+        "verified before the deployed one" in text
+        and "for former keys, set them in inference_secrets and run upgrade" in text
+    )
 
 
 def test_hosts_with_different_plans():
