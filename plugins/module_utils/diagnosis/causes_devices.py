@@ -26,7 +26,7 @@ CAUSES = (
     Cause(
         "LOG-NPU-MEMORY",
         r"(?:NPU|CUDA) out of memory|\bFailed to apply for memory\b|NPUOutOfMemoryError|torch\.OutOfMemoryError|\bFAILED_MALLOC\b"
-        r"|\bhalMemAlloc failed\b|\bDevMemAlloc\w+ failed\b"
+        r"|\bhalMem(?:Alloc|Create) failed\b|\baclrtMalloc\w*, error code\b|\bDevMemAlloc\w+ failed\b"
         r"|\bFailed to allocate memory(?: requested by \S+ module)?\.|\bFailed to allocate \[?.{1,80}?\]? bytes of NPU memory\b"
         r"|\bLLM_DEVICE_OUT_OF_MEMORY\b|"
         + "|".join(
@@ -249,7 +249,7 @@ CAUSES = (
         r"\bCannot find bin of op \w+|\bdo tiling failed\b|\bTiling [Ff]ailed\b|\bFailed to compile Op\b|\bCompile operator failed\b"
         r"|\bnot in lib\w+\.so, or lib\w+\.so ?not ?found\b|\b\w+Operation setup failed!"
         r"|\bOptype \[?\S+\]? of Ops kernel \[?\S+\]? is unsupported\b"
-        r"|\bNo supported Ops kernel and engine are found for\b"
+        r"|\bNo supported Ops kernel and engine are found for\b|\bFailed to find func by type \w+"
         r"|"
         + "|".join(
             (runtime("161001|161002|561003|561103"), cann("E20001|E40021|E69999|EZ1001|EZ3002|EZ3003"), hccl(5))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .words import LITTLE, Cause, runtime
+from .words import CODE, LITTLE, Cause, runtime
 
 CAUSES = (
     Cause(
@@ -35,6 +35,23 @@ CAUSES = (
         "vLLM refuses a part of its configuration",
         "The lines after it name the option and the reason.",
         "Correct or remove the option that the next lines name; the rules of plan list the options of the release.",
+        LITTLE,
+    ),
+    Cause(
+        "LOG-JSON",
+        r"\bJSONDecodeError: ",
+        "a file or an option that should be JSON cannot be read",
+        "The lines before it say whose: a file of the model whose copy was cut or edited, or the text of an option.",
+        "Compare the model's .json files with the publisher's (check does), or write the option as a YAML mapping.",
+        LITTLE,
+    ),
+    Cause(
+        "LOG-UNSUPPORTED",
+        r"\bNotImplementedError: \S|\b(?:ValueError|AssertionError|RuntimeError|TypeError|Value error)[:,] .{0,200}"
+        r"(?:\b(?:is|are) not (?:yet |currently )?supported\b|\bdoes not (?:yet |currently )?support\b|\bonly supports?\b|\bUnsupported\b)",
+        "the release does not support something that the options or the model ask for",
+        "The line names it.",
+        "Remove the option that the line names from inference_args or inference_env, or use a release that supports it.",
         LITTLE,
     ),
     Cause(
@@ -104,5 +121,15 @@ CAUSES = (
         "the image cannot be had",
         "Its name or tag does not exist, the registry needs a login, or the download was cut.",
         "Set inference_image to an image that the hosts can pull, or load it from a bundle.",
+    ),
+    Cause(
+        "LOG-CODE",
+        r"^(?:\w+\.)*(?:(?:Attribute|Type|Name|UnboundLocal|Index|Key|ZeroDivision|Recursion)Error\b|AssertionError(?:: assert .*|:? *)$)",
+        "the engine's program fails at a place where it expects no failure",
+        "It is a fault of the release with this model and these options, or its packages are of different releases; hosts, NPUs and network are seldom "
+        "the reason.",
+        "Compare the versions that check prints with the release's; try without the options that the release's guide of this model does not have (graphs, "
+        "speculation, context parallelism, flashcomm1); look for the line in the issues of vllm-ascend.",
+        CODE,
     ),
 )

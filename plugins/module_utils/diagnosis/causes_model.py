@@ -114,7 +114,7 @@ CAUSES = (
         r"|\bQuantization method specified in the model config \(.*\) does not match\b|\bUnknown quantization method\b"
         r"|\bquantization is (?:currently )?not supported\b"
         r"|\bCould not determine quantization type for layer\b|\bno longer supported\. Please switch to Per"
-        r"|\bcurrent weight does not support moe part tp>16",
+        r"|\bcurrent weight does not support moe part tp>16|'\w*Linear\w*' object has no attribute '\w+'",
         "the quantized weights do not fit the option quantization or this release",
         "quantization: ascend needs the description that ModelSlim writes beside the weights, and each release knows some forms of it.",
         "Compare the weights' description with the release's documents; set quantization: ascend only for weights of ModelSlim; use weights or a "
@@ -142,11 +142,37 @@ CAUSES = (
         "LOG-KV-SPLIT",
         r"\bin (?:_get_kv_split_metadata|_get_remote_(?:host_info|ranks|tp)\w*)\b|\bHMA (?:should not be enabled"
         r"|with multiple kv_cache_groups requires)\b|\bOnly one connector can produce KV transfer params\b"
-        r"|\bMooncakeConnector does not support C8 KV cache quantization\b",
+        r"|\bMooncakeConnector does not support C8 KV cache quantization\b|\blen of local trans block ids\b"
+        r"|\bHybrid KV cache manager is disabled but\b",
         "the connector cannot divide the KV cache of this model with these parallel sizes",
         "Its release supports fewer combinations of context parallelism, speculation and cache groups than the engine.",
         "Plan the sizes of the release's guide of this model: decode without decode-context-parallel-size or without speculation, or another "
         "connector or release.",
+    ),
+    Cause(
+        "LOG-TOKENIZER",
+        r"\bTokenizer class \S+ does not exist or is not currently imported\b|\bNo tokenizer registered for tokenizer_mode\b"
+        r"|\bCan't load tokenizer for\b|\b[Cc]ouldn't instantiate the backend tokenizer\b|\bUnable to load vocabulary from file\b",
+        "the model's tokenizer cannot be loaded",
+        "Its files were written by a newer transformers package than the release's or are missing, or tokenizer-mode is unknown to the release.",
+        "Compare the tokenizer's files with the publisher's; remove tokenizer-mode; use a release that supports the model.",
+    ),
+    Cause(
+        "LOG-PROCESSOR",
+        r"\bFailed to apply prompt (?:replacement|updates?)\b|\bFailed to apply \w+Processor on data\b|\bExpected there to be \d+ prompt (?:updates|placeholders)\b",
+        "the processor of pictures, videos or sound does not belong to the model",
+        "The files preprocessor_config.json and those of its code are of another version than the weights, or transformers than the release's.",
+        "Compare these files with the publisher's; for text alone set language-model-only (or limit-mm-per-prompt of 0) in inference_args.",
+    ),
+    Cause(
+        "LOG-SHAPES",
+        r"\bThe size of tensor a \(\d+\) must match the size of tensor b\b|\bshape mismatch: value tensor of shape\b|\bshape '\[[^\]]*\]' is invalid for input of size\b"
+        r"|\bmat1 and mat2 shapes cannot be multiplied\b|\bSizes of tensors must match except in dimension\b|\bThe expanded size of the tensor\b"
+        r"|\bsplit_with_sizes expects\b|\bsplit_sizes to sum exactly to\b",
+        "two tensors do not have the sizes that the model's code expects",
+        "The code does not fit these parallel sizes, speculation, graphs or padding together, or the weights are not those of its class.",
+        "Try without the options that the release's guide of this model does not have (graphs, speculation, context parallelism, flashcomm1); look for "
+        "the line in the issues of vllm-ascend.",
     ),
     Cause(
         "LOG-SPECULATION",

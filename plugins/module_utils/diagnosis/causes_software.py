@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .words import Cause, cann, driver, runtime
+from .words import CAUSE, Cause, cann, driver, runtime
 
 CAUSES = (
     Cause(
@@ -91,9 +91,26 @@ CAUSES = (
         "Remove both from the environment, then run site, which installs the release's triton-ascend.",
     ),
     Cause(
+        "LOG-OPERATORS-ABSENT",
+        r"'_OpNamespace' '_C_ascend' object has no attribute '\w+'|\bcamem allocator is not available\b|\bNo module named 'vllm_ascend\.vllm_ascend_C'"
+        r"|\blibvllm_ascend\w*\.so: cannot open shared object file|\bRebuild vllm_ascend_C\b",
+        "the compiled operators of vLLM-Ascend were not loaded",
+        "They were built for another chip or Python, or not at all, or their library was not found; a warning 'Failed to import vllm_ascend_C' says which.",
+        "Run site, which installs the release's build for the hosts' chip; remove own settings of LD_LIBRARY_PATH and an own inference_image.",
+    ),
+    Cause(
+        "LOG-KERNEL-COMPILER",
+        r"\bMLIRCompilationError\b|\bub overflow, requires \d+ bits\b|\bbishengir-compile: |\bFailed to run BiSheng\w+ (?:HIVM )?pipeline\b"
+        r"|\bCommand '\['[^']*/bishengir-compile'",
+        "a kernel in Triton could not be compiled for this NPU",
+        "triton-ascend and CANN's compiler do not support this kernel with the chip or with these sizes of the model.",
+        "Compare triton-ascend and CANN with the versions of the release (check prints them); use a release whose guide has this model on this chip.",
+        CAUSE,
+    ),
+    Cause(
         "LOG-MIXED-BUILDS",
         r"\bundefined symbol: \S+|\bOnly a single TORCH_LIBRARY can be used to register the namespace\b|\bmodule 'torch_npu' has no attribute '\w+'"
-        r"|\bAttributeError: '_OpNamespace' '(?:npu|_C_ascend|atb|vllm)' object has no attribute '\w+'",
+        r"|\bAttributeError: '_OpNamespace' '(?:npu|_C|atb|vllm)' object has no attribute '\w+'",
         "libraries of different releases are mixed",
         "Compiled parts of torch, torch-npu, CANN and vLLM-Ascend fit each other only within one release, and only one build of them may be loaded.",
         "Remove own versions and own settings of LD_LIBRARY_PATH and PYTHONPATH from the inventory, and run site; compare the versions that check "

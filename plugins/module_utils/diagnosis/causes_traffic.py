@@ -27,6 +27,15 @@ CAUSES = (
         "Check mooncake_master with status; for many ranks set args: {rpc_thread_num: 64} in inference_mooncake_master.",
     ),
     Cause(
+        "LOG-RDMA",
+        r"\bProcess failed for slice \(opcode: |\btransport retry counter exceeded\b|\bFailed to modify QP to (?:INIT|RTR|RTS)\b"
+        r"|\bFailed to register memory 0x\w+.*(?:mlx|hns|rdma)|\bNo RNIC found\b|\bNo matched device found\b",
+        "Mooncake cannot transfer by RDMA",
+        "The network cards of both ends do not reach each other: another subnet, GID or MTU, a switch without lossless traffic, or the other end ended.",
+        "Test the cards that the line names with ib_write_bw between both hosts; set MC_GID_INDEX in inference_env if a card has several addresses.",
+        TRAFFIC,
+    ),
+    Cause(
         "LOG-KV-LINK",
         r"\bFailed to connect to (?:target|segment): |\b(?:Connect|Transfer) timeout(?: to:|, you can increase)|\bTransfer (?:failed to: "
         r"|slice failed with status)|Sync batch data transfer timeout|\bMooncake transfer failed to create link\b"
@@ -151,8 +160,8 @@ CAUSES = (
     ),
     Cause(
         "LOG-ROUTER",
-        r"\b(?:All \d+ attempts|Attempt \d+) failed for\b|\bAll connection attempts failed\b|\bCannot connect to host \S+|\bhttpx\.(?:Read|Connect"
-        r"|Pool)Timeout\b|\bStream error from (?:decode|prefill) server\b|\bNo (?:prefiller|decoder|prefill|decode"
+        r"\b(?:All \d+ attempts|Attempt \d+) failed for\b|\bAll connection attempts failed\b|\bCannot connect to host \S+|\bhttpx\.(?:(?:Read|Connect"
+        r"|Pool)Timeout|HTTPStatusError)\b|\bStream error from (?:decode|prefill) server\b|\bNo (?:prefiller|decoder|prefill|decode"
         r"|available \w+) servers(?: available)?\b|\bError during streaming from (?:decoder|server)\b"
         r"|\bStreaming to client interrupted after response started\b"
         r"|\bno matching ModelRoute found\b|\b(?:prefill|decode) request failed(?: with status \d+|: )|\b(?:streaming"

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 
 from ..tools.finding import Finding
-from .log_causes import WRAPPERS
+from .log_causes import CAUSES, WRAPPERS
 from .messages import Message
+from .words import CODE
 
 ID = "LOG-UNKNOWN"
 _ERRORS = ("ERROR", "CRITICAL", "FATAL")
 _WRAPPERS = re.compile(WRAPPERS)
+_CODE = next(cause for cause in CAUSES if cause.kind == CODE)
 # An exception in the line after a traceback, a code of CANN, and words of programs that print no level.
 _SAYS = re.compile(
     r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Refused)\b(?::| *$)|(?<![\w.-])E[A-Z0-9]\d{4}[:\[()]|\[Error\]: |^panic: |\bFATAL\b"
@@ -36,14 +38,16 @@ def first_error(life: list[Message], path: str) -> Finding | None:
         for message, text in lines:
             if wanted in message.process:
                 cause, solution = _advice(life, message)
-                who = f"{message.process}: " if message.process else ""
+                value = f"{message.process}: {text.strip()}" if message.process else text.strip()
+                if not cause and not solution and re.search(_CODE.pattern, text.strip()):
+                    return Finding(path, _CODE.id, _CODE.problem, _CODE.fix, value=value[:LONGEST], why=_CODE.why)
                 return Finding(
                     path,
                     ID,
                     "no cause is known for the first error" + (f" of {message.process}" if message.process else ""),
                     solution
                     or "Read the log around this line, and CANN's plog of the same time; look for its words in the issues of vllm-ascend.",
-                    value=f"{who}{text.strip()}"[:LONGEST],
+                    value=value[:LONGEST],
                     why=f"CANN says: {cause}"
                     if cause
                     else "It is the earliest line that is not the consequence of another one.",

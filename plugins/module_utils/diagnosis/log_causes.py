@@ -4,7 +4,7 @@
 """Causes of failed services as data: the text of a log, what it means, and how to fix it.
 
 The texts are those of vLLM 0.9-0.33, vLLM-Ascend 0.9-0.30, torch-npu 2.5-2.9, CANN 8.0-9.1 (runtime, HCCL, HIXL), Mooncake 0.3.3-0.3.13, pip, uv and
-docker. Of several in one line the first one of the table counts; of several lines the time decides, see diagnose.py.
+docker, triton-ascend 3.2-3.5, transformers 4.5-5. Of several in one line the first one of the table counts; of several lines the time decides, see diagnose.py.
 """
 
 from __future__ import annotations

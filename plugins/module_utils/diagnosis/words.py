@@ -12,13 +12,14 @@ START = "start"  # the same, but only of a start: after a hang it is what a proc
 WAITS = "waits"  # a process waited for another one, or for its NPU: what the other one says comes first
 TRAFFIC = "traffic"  # KV or requests are lost or late; the engine goes on
 LITTLE = "little"  # a number or an end that says little: shown only if nothing says more
+CODE = "code"  # an exception that no message announces: said of the first error, if no line has a cause
 HINT = "hint"  # harmless while an engine starts: shown last
 
 
 class Cause(NamedTuple):
     """``pattern``: a regular expression of one line, case-sensitive. ``problem``: what the line says, as a sentence without its subject.
 
-    ``kind``: CAUSE, START, WAITS, TRAFFIC, LITTLE or HINT. ``info``: also a line of the level INFO has it.
+    ``kind``: CAUSE, START, WAITS, TRAFFIC, LITTLE, CODE or HINT. ``info``: also a line of the level INFO has it.
     """
 
     id: str

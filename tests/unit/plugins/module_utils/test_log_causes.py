@@ -100,7 +100,46 @@ TEXTS = [
     # --- packages and versions
     ("AttributeError: module 'triton.language' has no attribute 'constexpr_function'", "LOG-TRITON"),
     ("ImportError: /x/_C.so: undefined symbol: _ZN3c10", "LOG-MIXED-BUILDS"),
-    ("AttributeError: '_OpNamespace' '_C_ascend' object has no attribute 'weak_ref_tensor'", "LOG-MIXED-BUILDS"),
+    ("AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'", "LOG-MIXED-BUILDS"),
+    ("AttributeError: '_OpNamespace' '_C_ascend' object has no attribute 'weak_ref_tensor'", "LOG-OPERATORS-ABSENT"),
+    ("AssertionError: camem allocator is not available", "LOG-OPERATORS-ABSENT"),
+    ("triton.compiler.errors.MLIRCompilationError:", "LOG-KERNEL-COMPILER"),
+    ("error: ub overflow, requires 3072000 bits while 1572864 bits available", "LOG-KERNEL-COMPILER"),
+    ("AttributeError: 'AscendQKVParallelLinear' object has no attribute 'weight'", "LOG-QUANTIZATION"),
+    (
+        "AssertionError: len of local trans block ids : 0 not equal to the len of remote trans block ids : 2",
+        "LOG-KV-SPLIT",
+    ),
+    (
+        "ValueError: Hybrid KV cache manager is disabled but failed to convert the KV cache specs to one unified type.",
+        "LOG-KV-SPLIT",
+    ),
+    ("json.decoder.JSONDecodeError: Extra data: line 731 column 1 (char 60338)", "LOG-JSON"),
+    ("ValueError: Tokenizer class TokenizersBackend does not exist or is not currently imported.", "LOG-TOKENIZER"),
+    ("AssertionError: Failed to apply prompt replacement for mm_items['vision_chunk'][0]", "LOG-PROCESSOR"),
+    (
+        "RuntimeError: The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 0",
+        "LOG-SHAPES",
+    ),
+    ("RuntimeError: shape '[-1, 49, 8, 128]' is invalid for input of size 504832", "LOG-SHAPES"),
+    ("NotImplementedError: ACL Graph does not support deepseek.", "LOG-UNSUPPORTED"),
+    ("ValueError: context parallelism is not supported with this backend", "LOG-UNSUPPORTED"),
+    (
+        "E1213 02:57:10.528410  58 worker_pool.cpp:274] Worker: Process failed for slice (opcode: 0, length: 404): flushed",
+        "LOG-RDMA",
+    ),
+    (
+        "torch.OutOfMemoryError: map:N.cpp:457 NPU function error: aclrtMallocPhysical, error code is 507899",
+        "LOG-NPU-MEMORY",
+    ),
+    ("[drv api]halMemCreate failed drvRetCode=17, size=20971520(bytes), ErrCode=507899", "LOG-NPU-MEMORY"),
+    ("httpx.HTTPStatusError: Server error '500 Internal Server Error' for url 'http://10.0.0.1:8080/v1'", "LOG-ROUTER"),
+    (
+        "[ERROR] GE(17,):2025-12-25-17:14:00.937.954 [tiling.cc:312]17 Failed to find func by type TransData",
+        "LOG-OPERATOR",
+    ),
+    ("IndexError: list index out of range", "LOG-CODE"),
+    ("AssertionError", "LOG-CODE"),
     ("E40020: [PID: 7] 2026-01-01 Failed to import Python module", "LOG-CANN-ENVIRONMENT"),
     ("E30006: Failed to verify the OPP", "LOG-CANN-PACKAGE"),
     ("aclInit failed, runtime result = 207000", "LOG-DRIVER-OLD"),
@@ -241,7 +280,7 @@ def test_status_translates_the_cause_of_a_loop():
 
 
 CLOSING = [
-    "(Worker_TP3 pid=901) ERROR 06-18 16:38:41 [m.py:9] NotImplementedError: nobody knows this.",
+    "(Worker_TP3 pid=901) ERROR 06-18 16:38:41 [m.py:9] RuntimeError: nobody knows this.",
     "(APIServer pid=538) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}",
 ]
 
@@ -249,9 +288,9 @@ CLOSING = [
 def test_status_names_no_closing_sentence_as_the_cause_of_a_loop():
     state = {"restarts": 4, "detail": "", "state": "failed", "since": None}
     text = status_cause.finding(state, CLOSING)
-    assert "Its log says: Worker_TP3: NotImplementedError: nobody knows this." in text and "See root cause" not in text
+    assert "Its log says: Worker_TP3: RuntimeError: nobody knows this." in text and "See root cause" not in text
     assert "See root cause" not in status_cause.cause(["ValueError: x", CLOSING[1]])
-    assert status_cause.down(CLOSING).startswith("has an error in its log: Worker_TP3: NotImplementedError")
+    assert status_cause.down(CLOSING).startswith("has an error in its log: Worker_TP3: RuntimeError")
     assert explanation(causes_in(CLOSING, "x")[0]).startswith("No known cause, the first error is shown. [LOG-UNKNOWN]")
 
 

@@ -161,7 +161,7 @@ def test_an_unknown_failure_has_the_first_error_of_a_worker_and_the_advice_of_ca
         "(Worker_TP3 pid=901) ERROR 11-01 10:00:01 [m.py:9] WorkerProc hit an exception.",
         "(Worker_TP3 pid=901) ERROR 11-01 10:00:01 [m.py:9] Traceback (most recent call last):",
         '(Worker_TP3 pid=901) ERROR 11-01 10:00:01 [m.py:9]   File "/x.py", line 90, in get',
-        "(Worker_TP3 pid=901) ERROR 11-01 10:00:01 [m.py:9] NotImplementedError: nobody knows this.",
+        "(Worker_TP3 pid=901) ERROR 11-01 10:00:01 [m.py:9] RuntimeError: nobody knows this.",
         "(Worker_TP3 pid=901) ERROR 11-01 10:00:01 [m.py:9] E99001: [PID: 901] something of CANN",
         "(Worker_TP3 pid=901) ERROR 11-01 10:00:01 [m.py:9]         Possible Cause: The moon is full.",
         "(Worker_TP3 pid=901) ERROR 11-01 10:00:01 [m.py:9]         Solution: 1. Wait for the sun.",
@@ -170,7 +170,7 @@ def test_an_unknown_failure_has_the_first_error_of_a_worker_and_the_advice_of_ca
         "(APIServer pid=1) [ERROR] 2026-11-01-10:00:03 (PID:1, Device:-1, RankID:-1) ERR99999 UNKNOWN applicaiton exception",
     ]
     (found,) = causes_in(lines, "x")
-    assert (found.id, found.value) == ("LOG-UNKNOWN", "Worker_TP3: NotImplementedError: nobody knows this.")
+    assert (found.id, found.value) == ("LOG-UNKNOWN", "Worker_TP3: RuntimeError: nobody knows this.")
     assert found.why == "CANN says: The moon is full." and found.fix == "1. Wait for the sun."
     assert ids(lines[8:]) == []
 
@@ -220,6 +220,21 @@ def test_needles_are_in_every_line_that_matches():
     assert needles(r"(?:ab|cd)e|\bfoo bar\d+ bazzz(?:q|r)?x") == ()
     assert needles(r"abc\.d?|(?:hello|world!)\w") == ("abc.", "hello", "world!")
     assert needles(r"(?:abc)?x{2}") == () and needles("ab[cde]fghi*") == ("fgh",)
+
+
+def test_a_failed_assertion_is_shown_with_its_condition_and_after_everything_else():
+    lines = [
+        "(Worker_TP6 pid=903) ERROR 06-12 08:47:02 [multiproc_executor.py:962]     assert self.sas_metadata is not None",
+        "(Worker_TP6 pid=903) ERROR 06-12 08:47:02 [multiproc_executor.py:962] AssertionError",
+    ]
+    (found,) = causes_in(lines, "x")
+    assert (found.id, found.value) == ("LOG-CODE", "Worker_TP6: AssertionError: assert self.sas_metadata is not None")
+    assert ids([*lines, "(Worker_TP6 pid=903) ERROR 06-12 08:47:03 [x.py:1] error code is 507018"]) == [
+        "LOG-AICPU-KERNEL"
+    ]
+    assert ids(["AttributeError: 'X' object has no attribute 'y'", "E99001: [PID: 901] x", "  Solution: 1. Wait."]) == [
+        "LOG-UNKNOWN"
+    ]
 
 
 def test_a_hostile_log_is_read_in_a_moment():
