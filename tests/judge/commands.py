@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import typing as t
 
 import environments
@@ -18,6 +19,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODELS = json.loads(
     (HERE / "models.json").read_text(encoding="utf-8")
 )  # config.json as the publisher has it on the hub
+# Families whose figures no rule uses: a part of a model's name, and whose config.json it has (classes that see need torchvision)
+FAMILIES = (
+    (r"deepseek-v4-flash(?!-vision)", "deepseek-ai/DeepSeek-V4-Flash"),
+    (r"deepseek-v4-pro", "deepseek-ai/DeepSeek-V4-Pro"),
+    (r"glm-?5\.2", "zai-org/GLM-5.2"),
+    (r"kimi-k2\.[567]", "moonshotai/Kimi-K2.5"),
+    (r"kimi-k3", "moonshotai/Kimi-K3"),
+    (r"minimax-m2", "MiniMaxAI/MiniMax-M2.5"),
+    (r"minimax-m3", "MiniMaxAI/MiniMax-M3"),
+)
 # Options whose value is a file, or needs the tokenizer's files, which nobody has here
 NEEDS_FILES = ("--reasoning-parser", "--chat-template", "--tokenizer", "--lora-modules", "--tool-parser-plugin")
 
@@ -38,6 +49,12 @@ class Command(t.NamedTuple):
         return commands.shape(self.argv, dict(self.env))
 
 
+def source_of(path: str, name: str) -> str:
+    """Whose config.json a model has, by its path and name; "" if it is not here."""
+    found = model_figures.of_model(path, name).source
+    return found or next((source for part, source in FAMILIES if re.search(part, f"{path} {name}".lower())), "")
+
+
 def folder(source: str, quantized: bool) -> pathlib.Path:
     """A folder with the config.json of a family, as a model's folder has it."""
     path = environments.CACHE / "judged-models" / (source + ("-quantized" if quantized else ""))
@@ -52,10 +69,11 @@ def without_files(words: t.Sequence[str]) -> list[str]:
     """The words without options whose values are files."""
     kept: list[str] = []
     skip = False
-    for word in words:
-        name = word.partition("=")[0]
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        name, dummy, value = word.partition("=")
         if word.startswith("--"):
-            skip = name in NEEDS_FILES
+            draft = name == "--speculative-config" and '"model"' in (value or after)  # files of another model
+            skip = name in NEEDS_FILES or draft
         if not skip:
             kept.append(word)
     return kept
@@ -63,7 +81,7 @@ def without_files(words: t.Sequence[str]) -> list[str]:
 
 def of_plan(label: str, plan: dict[str, t.Any]) -> t.Iterator[Command]:
     """The commands of a plan's engines; none for other models."""
-    source = model_figures.of_model(plan["model"]["path"], plan["model"]["name"]).source
+    source = source_of(plan["model"]["path"], plan["model"]["name"])
     if source not in MODELS or plan["engine"] != "vllm_ascend":
         return
     for service in plan["services"]:

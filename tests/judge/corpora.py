@@ -14,13 +14,13 @@ import random_plans
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue import RECIPES
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases import model_figures
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
 from ansible_collections.ascend.inference.tests.conformance.run import read_corpus
 from ansible_collections.ascend.inference.tests.conformance.translate import translate
 from ansible_collections.ascend.inference.tests.unit.conformance.test_recipes import described
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import FAMILIES, family
+from commands import source_of
 
 CASES = pathlib.Path(__file__).resolve().parents[1] / "conformance" / "cases.yaml"
 # The made-up models of the unit tests' families, as a model with figures
@@ -79,7 +79,7 @@ def fixed(release: str) -> t.Iterator[Planned]:
             yield f"inventory {name}", hardware_of(plan), plan
     for label, words, inventory in descriptions(release):
         model = words["inference_model"]
-        if not model_figures.of_model(model["path"], model.get("name", "")).source:
+        if not source_of(model["path"], model.get("name", "")):
             continue
         more = {"inference_release": release}
         if RELEASES[release].image_builds:

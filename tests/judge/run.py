@@ -23,6 +23,7 @@ import typing as t
 import corpora
 import layout
 import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import model_figures
 from commands import Command, of_plan
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -50,8 +51,8 @@ def reason(entries: t.Iterable[dict[str, str]], release: str, refusal: Refusal) 
 def collect(release: str, options: argparse.Namespace) -> dict[str, list[Command]]:
     """The commands of a release by hardware, each of those once that differ in a rank or an address only."""
     fixed = list(corpora.fixed(release))
-    if options.plans:
-        fixed = [item for item in fixed if item[1] == "A3"]
+    if options.plans:  # of models whose figures the rules use, too
+        fixed = [item for item in fixed if item[1] == "A3" and figures(item[2])]
         fixed = fixed[:: max(1, len(fixed) // options.plans)]
     groups: dict[str, dict[tuple[str, ...], Command]] = {}
     for label, hardware, plan in [*fixed, *corpora.random_ones(release, options.seed, options.random)]:
@@ -59,6 +60,11 @@ def collect(release: str, options: argparse.Namespace) -> dict[str, list[Command
             if options.only in label:
                 groups.setdefault(hardware, {}).setdefault(command.shape(), command)
     return {hardware: list(found.values()) for hardware, found in groups.items()}
+
+
+def figures(plan: dict[str, t.Any]) -> str:
+    """Whose figures the rules use for a plan's model; "" for none."""
+    return model_figures.of_model(plan["model"]["path"], plan["model"]["name"]).source
 
 
 def refused(release: str, hardware: str, commands: list[Command]) -> tuple[list[Refusal], str]:

@@ -250,6 +250,7 @@ CAUSES = (
         r"|\bnot in lib\w+\.so, or lib\w+\.so ?not ?found\b|\b\w+Operation setup failed!"
         r"|\bOptype \[?\S+\]? of Ops kernel \[?\S+\]? is unsupported\b"
         r"|\bNo supported Ops kernel and engine are found for\b|\bFailed to find func by type \w+"
+        r"|\bCompile op\[|\bbuild op model failed\b"
         r"|"
         + "|".join(
             (runtime("161001|161002|561003|561103"), cann("E20001|E40021|E69999|EZ1001|EZ3002|EZ3003"), hccl(5))

@@ -64,9 +64,20 @@ CAUSES = (
         LITTLE,
     ),
     Cause(
+        "LOG-AICPU-KERNEL",
+        runtime("507018", r"aicpu exception|The aicpu execution is abnormal\.")
+        + r"|\b(?:AICPU Kernel task happen error|exception occurred during AICPU execution)\b|\[aicpu exception\]",
+        "a kernel of the NPU's AI CPU failed",
+        "Collectives run there: mostly another rank of the engine hangs or ended earlier. Else the operator itself failed.",
+        "Look for the first error in the logs of the other ranks and in CANN's plog; if there is none, note the kernel's name and look for it in the "
+        "issues of vllm-ascend.",
+        LITTLE,
+    ),
+    Cause(
         "LOG-OPERATOR-CALL",
         runtime("561002")
-        + r"|\bcall aclnn\w+ failed\b|\bAicore kernel execute failed\b|\bAicpu kernel execute failed\b|\bMemory async copy failed\b"
+        + r"|\bcall aclnn\w+ failed\b|\bcurrent working operator name is \w+|\bAicore kernel execute failed\b"
+        r"|\bAicpu kernel execute failed\b|\bMemory async copy failed\b"
         r"|\bThe error from device\((?:chipId:\d+, dieId:\d+|\d+)\)",
         "an operator failed on the NPU",
         "The line names the operator or the device; the lines beside it and CANN's plog say why.",
@@ -88,15 +99,6 @@ CAUSES = (
         "an NPU could not be opened",
         "The process was not given this device, another process holds it, or the device does not start.",
         "Compare ASCEND_RT_VISIBLE_DEVICES and the container's device nodes with npu-smi info; run check.",
-        LITTLE,
-    ),
-    Cause(
-        "LOG-AICPU-KERNEL",
-        runtime("507018", r"aicpu exception|The aicpu execution is abnormal\."),
-        "a kernel of the NPU's AI CPU failed",
-        "Collectives run there: mostly another rank of the engine hangs or ended earlier. Else the operator itself failed.",
-        "Look for the first error in the logs of the other ranks and in CANN's plog; if there is none, note the kernel's name and look for it in the "
-        "issues of vllm-ascend.",
         LITTLE,
     ),
     Cause(
@@ -124,7 +126,7 @@ CAUSES = (
     ),
     Cause(
         "LOG-CODE",
-        r"^(?:\w+\.)*(?:(?:Attribute|Type|Name|UnboundLocal|Index|Key|ZeroDivision|Recursion)Error\b|AssertionError(?:: assert .*|:? *)$)",
+        r"^(?:\w+\.)*(?:(?:Attribute|Type|Name|UnboundLocal|Index|Key|ZeroDivision|Recursion|Assertion)Error\b)",
         "the engine's program fails at a place where it expects no failure",
         "It is a fault of the release with this model and these options, or its packages are of different releases; hosts, NPUs and network are seldom "
         "the reason.",

@@ -122,8 +122,8 @@ CAUSES = (
     ),
     Cause(
         "LOG-WEIGHTS",
-        r"\bAttempted to load weight \(.*\) into parameter\b|\bFollowing weights were not initialized from checkpoint\b"
-        r"|\bThere is no module or parameter named\b|\bKeyError: '(?:[\w.]+\.)?(?:layers|blocks|embed_tokens|experts|lm_head)\.[\w.]+'",
+        r"\bAttempted to load weight \(.*\) into parameter\b|\bTried to load weights of size\b|\bFollowing weights were not initialized from checkpoint\b"
+        r"|\bThere is no module or parameter named\b|\bKeyError: '(?:[\w.]+\.)?\w*(?:weight|bias|scale|offset|zero_point|scales?_inv)\w*'",
         "the weights do not belong to the model's class",
         "The copy is incomplete, the option quantization is missing or wrong, or the release does not know this variant of the model.",
         "Run check, which compares the folder with the model's index; set quantization for quantized weights; use a release that supports the model.",
@@ -159,14 +159,16 @@ CAUSES = (
     ),
     Cause(
         "LOG-PROCESSOR",
-        r"\bFailed to apply prompt (?:replacement|updates?)\b|\bFailed to apply \w+Processor on data\b|\bExpected there to be \d+ prompt (?:updates|placeholders)\b",
+        r"\bFailed to apply prompt (?:replacement|updates?)\b|\bFailed to apply \w+Processor on data\b"
+        r"|\bExpected there to be \d+ prompt (?:updates|placeholders)\b",
         "the processor of pictures, videos or sound does not belong to the model",
         "The files preprocessor_config.json and those of its code are of another version than the weights, or transformers than the release's.",
         "Compare these files with the publisher's; for text alone set language-model-only (or limit-mm-per-prompt of 0) in inference_args.",
     ),
     Cause(
         "LOG-SHAPES",
-        r"\bThe size of tensor a \(\d+\) must match the size of tensor b\b|\bshape mismatch: value tensor of shape\b|\bshape '\[[^\]]*\]' is invalid for input of size\b"
+        r"\bThe size of tensor a \(\d+\) must match the size of tensor b\b|\bshape mismatch: value tensor of shape\b"
+        r"|\bshape '\[[^\]]*\]' is invalid for input of size\b"
         r"|\bmat1 and mat2 shapes cannot be multiplied\b|\bSizes of tensors must match except in dimension\b|\bThe expanded size of the tensor\b"
         r"|\bsplit_with_sizes expects\b|\bsplit_sizes to sum exactly to\b",
         "two tensors do not have the sizes that the model's code expects",

@@ -121,7 +121,7 @@ CAUSES = (
         runtime("148049|100039|500001|561101|561102")
         + "|"
         + cann("E40020|E40024")
-        + r"|\bFailed to import Python module\b"
+        + r"|\bFailed to import Python module\b|\bGEInitialize failed\b|\binit env failed\b|\bInit compiler failed\b"
         r"|\bPlease source .{0,80}set_env\.sh",
         "CANN's environment is incomplete",
         "ASCEND_OPP_PATH or CANN's Python parts were not found, or LD_LIBRARY_PATH leads to the stubs of CANN instead of the driver.",

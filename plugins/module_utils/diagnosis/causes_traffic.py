@@ -49,7 +49,8 @@ CAUSES = (
     ),
     Cause(
         "LOG-KV-TRANSFER",
-        r"Mooncake transfer failed|MooncakeXferMetadata transfer failed|Failing .*request\(s\) due to KV load failure|\bFailed to transfer KV cache\b"
+        r"Mooncake transfer failed|\bTransfer failed for task\d+|\bTcpTransport: |MooncakeXferMetadata transfer failed"
+        r"|Failing .*request\(s\) due to KV load failure|\bFailed to transfer KV cache\b"
         r"|\bpulling kv_caches for .* failed\b|\bMooncake (?:pull failed for remote engine|transfer task failed)"
         r"|\bMooncakeLayerwiseConnector transfer fail|\bFAILED_SENDING_MSG\b|\bP received READ_FAILED\b|\bKV transfer task failed\b"
         r"|\bMembPull (?:batch read|send task|DSpark draft KV read) failed|\bLLM_KV_CACHE_NOT_EXIST\b"
@@ -140,6 +141,16 @@ CAUSES = (
         TRAFFIC,
     ),
     Cause(
+        "LOG-STORE-PUT",
+        r"\bFailed to put (?:\S+ )?keys?\b|\bPut operation failed with error\b|\bFailed to store KV cache for\b"
+        r"|\bFailed to (?:finalize|end|start) (?:batch )?put\b"
+        r"|\bFailed to start put operation\b|\bBatchPut failed for \d+ keys|\bTransfer submission failed for key\b|\bWRITE_FAIL\b",
+        "KV could not be written to the store",
+        "It is full, the master does not answer, or the transfer failed; what was not stored is computed again.",
+        "Compare the store's use with inference_store.segment_size (dashboard), and read the master's log.",
+        TRAFFIC,
+    ),
+    Cause(
         "LOG-STORE-GET",
         r"\bFailed to get (?:\S+ )?keys?\b|\bFailed to load blocks\b|\btransfer_read_failed key=|\bno_complete_replicas_found key="
         r"|\bFailed to submit (?:transfer operation|all transfers)\b|\bBatch \d+ completed with task failures\b|\bFailed to open segment\b"
@@ -147,15 +158,6 @@ CAUSES = (
         "KV could not be read from the store",
         "Its owner ended or was slow, the key was evicted, or the transfer failed.",
         "Read the log of the engine that owns the segment; raise inference_store.segment_size if keys are evicted; run check for the device network.",
-        TRAFFIC,
-    ),
-    Cause(
-        "LOG-STORE-PUT",
-        r"\bFailed to put (?:\S+ )?keys?\b|\bFailed to store KV cache for\b|\bFailed to (?:finalize|end|start) (?:batch )?put\b"
-        r"|\bFailed to start put operation\b|\bBatchPut failed for \d+ keys|\bTransfer submission failed for key\b|\bWRITE_FAIL\b",
-        "KV could not be written to the store",
-        "It is full, the master does not answer, or the transfer failed; what was not stored is computed again.",
-        "Compare the store's use with inference_store.segment_size (dashboard), and read the master's log.",
         TRAFFIC,
     ),
     Cause(
