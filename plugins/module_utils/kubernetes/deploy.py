@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 
-from ..diagnosis.diagnose import causes_in, explanation
+from ..diagnosis.diagnose import causes_in, explanation, showing
 from .changes import Changes, content, earlier
 from .cluster import FIELD_MANAGER, LOG_LINES
 from .diagnosis import diagnosis, failed_containers, states
@@ -485,8 +485,10 @@ class Deployment:
         lines = []
         for pod, container, has_ended in failed_containers(found):
             log = self.cluster.log(pod, container, has_ended, JUDGED).rstrip("\n").splitlines()
-            for cause in causes_in(log, pod):
-                lines += [f"  {pod}: {line}" for line in explanation(cause).splitlines()]
+            causes = causes_in(log, pod)
+            said = [line for cause in causes for line in explanation(cause).splitlines()]
+            said += showing(self.plan.get("known_issues") or (), causes)
+            lines += [f"  {pod}: {line}" for line in said]
             if log:
                 lines.append(f"  last lines of {container} in {pod}:")
                 lines += ["    " + line for line in log[-LOG_LINES:]]

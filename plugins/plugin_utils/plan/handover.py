@@ -128,12 +128,16 @@ def _part(plan: Plan, shared: Plan, host: Plan, services: list[t.Any]) -> Plan:
         part["balancer"] = balancer_of(plan, host["name"])
     if virtual_address_of(plan, host["name"]):
         part["virtual_address"] = virtual_address_of(plan, host["name"])
-    issues = [issue for issue in met(plan) if issue["signs"]]
+    issues = _shown_in_logs(plan)
     if issues and any(service["kind"] in ENGINE_KINDS for service in services):
         part["known_issues"] = issues  # what a diagnosis on the host needs
     known = {"verify": plan.get("verify") or {}, "exposure": plan.get("exposure")}
     question = status_plan({**part, **known}, host["name"])
     return {**part, "question": question}
+
+
+def _shown_in_logs(plan: Plan) -> list[dict[str, str]]:
+    return [issue for issue in met(plan) if issue["signs"]]
 
 
 def stages(plan: t.Mapping[str, t.Any]) -> list[int]:
@@ -151,7 +155,8 @@ def hand_over(plan: Plan, folder: str) -> None:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):  # of an earlier plan of this run
         os.remove(os.path.join(folder, RECORD))
-    _write(os.path.join(folder, WHOLE), plan)
+    issues = _shown_in_logs(plan) if plan.get("kubernetes") else []  # there the whole plan is applied, not parts
+    _write(os.path.join(folder, WHOLE), {**plan, "known_issues": issues} if issues else plan)
     whole = generated(plan)
     for host, part in parts(plan):
         more = {key: part[key] for key in ("stages", "question", "known_issues") if key in part}
@@ -182,4 +187,4 @@ def _make_record(folder: str) -> None:
     with open(f"{path}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(path):
-            _write(path, record_of(take(folder)))
+            _write(path, record_of({key: value for key, value in take(folder).items() if key != "known_issues"}))

@@ -14,6 +14,7 @@ from ansible_collections.ascend.inference.plugins.modules import service_state
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import hand_over, parts, take
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import whole_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.known_issues import CONDITIONS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.known_issues import ISSUES, met
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.known_issues_data import NOTES, SIGNS
@@ -109,6 +110,17 @@ def test_the_hosts_of_engines_know_the_issues_that_logs_show(tmp_path):
             assert bool(state.get("known_issues")) == (service in engines)
     assert service_states(plan, plan["services"])[0].get("known_issues") or plan["services"][0]["kind"] == "router"
     assert not any("known_issues" in part for _host, part in parts(the_plan({**GLM, **SPARSE})))  # no log shows it
+
+
+def test_on_kubernetes_the_whole_plan_that_is_applied_knows_them(tmp_path):
+    plan = launch_plan(
+        *family("kubernetes", {"inference_release": "0.23.0.post1", **MEMORY, "inference_model.name": "m"})
+    )
+    hand_over(plan, str(tmp_path))
+    assert [issue["number"] for issue in take(str(tmp_path))["known_issues"]] == ["12345"]
+    assert whole_plan(take(str(tmp_path), record=True)) == plan  # the record is the plan alone
+    hand_over(the_plan(), str(tmp_path))
+    assert "known_issues" not in take(str(tmp_path))
 
 
 def test_a_failed_start_says_the_known_issue_beside_its_cause():

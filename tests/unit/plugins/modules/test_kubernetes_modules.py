@@ -1011,7 +1011,13 @@ def test_the_wait_tells_the_time_of_all_slices(module):
 def test_a_crash_loop_ends_the_wait_with_the_end_of_the_log(module):
     server = Server()
     crashing = plan(kubernetes__pods={"decode": {"container": {"image": "example.com/crash:1"}}})
+    crashing["known_issues"] = [
+        {"number": "1", "signs": "LOG-DEVICE-HELD", "text": "known issue of the NPU"},
+        {"number": "2", "signs": "LOG-SHAPES", "text": "known issue of shapes"},
+    ]
     done = module(server, "deploy", crashing, stuck_timeout=10)
+    assert "It looks like a known issue of the NPU" in done["msg"]
+    assert "known issue of shapes" not in done["msg"]
     for text in ("CrashLoopBackOff", "decode exited with 1 (Error)", "last lines of decode", "RuntimeError: no NPU"):
         assert text in done["msg"]
     assert ": Likely cause: another process or container holds the NPU. [LOG-DEVICE-HELD]" in done["msg"]
