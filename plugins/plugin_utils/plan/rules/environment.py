@@ -20,6 +20,7 @@ OWN = {
     "HCCL_IF_IP": "inference_address of the host",
     "VLLM_HOST_IP": "inference_address of the host",
     "MOONCAKE_CONFIG_PATH": "inference_store",
+    "MOONCAKE_MASTER": "inference_store",  # read instead of mooncake.json's master_server_address
     "DISAGGREGATED_PREFILL_RANK_TABLE_PATH": "inference_kv_transfer",
     "VLLM_MOONCAKE_BOOTSTRAP_PORT": "inference_pools.<pool>.ports.bootstrap",
     "VLLM_LLMDD_RPC_PORT": "inference_pools.<pool>.ports.llmdatadist",

@@ -24,6 +24,7 @@ SMALLEST = 2**20  # bytes of a size of the store: fewer are a unit that was left
 LARGEST = 8 * 2**40  # memory of a host, in bytes
 MASTER = "inference_mooncake_master.args"
 OPTIONS = "inference_store.options"
+LOOPBACK = re.compile(r"127\.|localhost:|\[::1\]")
 # Keys of mooncake.json of releases from which nothing was collected, and those that vLLM's own connector reads on CPUs as well
 KEYS = {
     "local_hostname",
@@ -129,13 +130,18 @@ def master_value(case: Case) -> t.Iterator[Finding]:
     "Mooncake docs: master_server_address; vllm-ascend kv_pool.md",
 )
 def master_address(case: Case) -> t.Iterator[Finding]:
-    """The address of the store's master is not HOST:PORT or a URL.
+    """The address of the store's master is not HOST:PORT or a URL, or is each host's own.
 
     Engines cannot connect to the master and end at start.
     """
     value = client(case).get("master_server_address")
-    if value is not None and "://" not in str(value) and not KINDS["endpoint"].pattern.fullmatch(str(value)):
-        yield Finding.at(client_path(case, "master_server_address"), value, f"'{value}' is not an address with a port")
+    if value is None or "://" in str(value):
+        return
+    path, hosts = client_path(case, "master_server_address"), {service.host for service, dummy, dummy in case.engines}
+    if not KINDS["endpoint"].pattern.fullmatch(str(value)):
+        yield Finding.at(path, value, f"'{value}' is not an address with a port")
+    elif len(hosts) > 1 and LOOPBACK.match(str(value)):
+        yield Finding.at(path, value, f"'{value}' means each host itself, and engines run on {len(hosts)} hosts")
 
 
 @RULES.rule(

@@ -798,6 +798,7 @@ MISTAKES: tuple[Mistake, ...] = (
     # environment
     M("ENV-NAME", "p2p", {"inference_env.HCCL BUFFSIZE": 600}),
     M("ENV-DERIVED", "p2p", {f"{D}.env.ASCEND_RT_VISIBLE_DEVICES": "0,1"}),
+    M("ENV-DERIVED", "both", {"inference_env.MOONCAKE_MASTER": "10.9.9.9:50088"}),
     W("ENV-CARDS", "p2p", {"inference_env.GLOO_SOCKET_IFNAME": "docker0"}),
     W("ENV-BINDERS", "p2p", {"inference_env.CPU_AFFINITY_CONF": "1"}),
     M("ENV-PROXY", "p2p", {"inference_env.HTTPS_PROXY": "http://10.9.9.9:3128"}),
@@ -1150,6 +1151,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("STORE-EXTERNAL", "pooled", {f"{STORE}.backend": "yuanrong", f"{STORE}.segment_size": ""}),
     M("STORE-BACKEND-DIFFERS", "both", {f"{P}.kv.store.backend": "memcache"}),
     M("STORE-ADDRESS", "both", {f"{STORE}.options.master_server_address": "10.1.0.1"}),
+    M("STORE-ADDRESS", "both", {f"{STORE}.options.master_server_address": "127.0.0.1:50088"}),
     M("HOST-MEMORY", "both", {f"{STORE}.segment_size": "1TB"}),
     # router and secrets
     M("FLAG-VALUE", "p2p", {f"{D}.args.lora-modules": "/models/adapter", f"{D}.args.enable-lora": True}),
