@@ -39,10 +39,21 @@ FORM = (
 OTHER = "{host}: {why}. It is not used. Find out who changed files of this host."
 CLAIMED = (
     "{hosts}: says that a change was interrupted, and most hosts of the deployment do not. If it is so, engines may run that cannot exchange KV cache with "
-    "those of this plan, and every service would have to stop; what few hosts say stops nothing. Nothing was changed, and whatever serves goes on. "
+    "those of this plan, and {costs}. Nothing was changed, and whatever serves goes on. "
     "Fix: run the interrupted playbook again with its settings, which goes on from there; if nobody interrupted one, find out who changed files of this "
-    "host. Or, when a pause is acceptable, run upgrade again with -e inference_upgrade_mode=recreate, which stops every service."
+    "host. Or{asked}."
 )
+# By the mode that the claim would choose
+COSTS = {
+    "recreate": {
+        "costs": "every service would have to stop; what few hosts say stops nothing",
+        "asked": ", when a pause is acceptable, run upgrade again with -e inference_upgrade_mode=recreate, which stops every service",
+    },
+    "blue_green": {
+        "costs": "half of the instances would have to serve alone while the others change; what few hosts say takes none out of service",
+        "asked": " run upgrade again with -e inference_upgrade_mode=blue_green, which has no pause, and is right whatever runs",
+    },
+}
 OTHER_KEYS = (
     "{hosts}: says that engines or routers run there with other keys than inference_secrets has, and most hosts that have some do not. If it is so, every "
     "service would have to stop; what few hosts say stops nothing. Nothing was changed, and whatever serves goes on. Fix: run status; when the keys "
@@ -156,6 +167,10 @@ def upgrade_mode(known: Known, plan: Plan, options: t.Mapping[str, t.Any]) -> Mo
         return upgrade.mode(deployed, plan, options["asked"], said.interrupted, seen, said.revisions, running)
 
     seen, every, most = _seen(known), _said(locked.values(), 0), _said(locked.values(), len(locked) / 2)
+    def claimed_by_few(chosen: str, few: t.Iterable[str] = ()) -> Mode:
+        claiming = [host for host, found in locked.items() if found.get("interrupted") or found.get("half")]
+        return _refused(CLAIMED.format(hosts=some([*dict.fromkeys([*claiming, *few])]), **COSTS[chosen]))
+
     mode = by(every, seen)
     if mode["mode"] == "recreate" and not options["asked"]:
         few = _rekeyed_by_few(seen, plan)
@@ -163,8 +178,10 @@ def upgrade_mode(known: Known, plan: Plan, options: t.Mapping[str, t.Any]) -> Mo
         if by(every, claimed)["mode"] != "recreate":
             mode = _refused(OTHER_KEYS.format(hosts=some(few)))
         elif by(most, claimed)["mode"] != "recreate":
-            claiming = [host for host, found in locked.items() if found.get("interrupted") or found.get("half")]
-            mode = _refused(CLAIMED.format(hosts=some([*dict.fromkeys([*claiming, *few])])))
+            mode = claimed_by_few("recreate", few)
+    # Other keys may be those of few hosts without a claim: a killed change of keys leaves them, and goes on by halves.
+    elif mode["mode"] == "blue_green" and not options["asked"] and by(most, seen)["mode"] == "rolling":
+        mode = claimed_by_few("blue_green")
     return {**mode, "refusals": [*upgrade.refusals(deployed, plan, own_cann), *mode["refusals"]]}
 
 

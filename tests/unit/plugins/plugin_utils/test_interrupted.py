@@ -13,6 +13,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.choice
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.decided import change_steps
 
 ENGINES = ["prefill-0", "prefill-1", "decode-0", "decode-1"]
+SERVERS = {"router": {"state": "ready", "weight": 100}, "router-1": {"state": "ready", "weight": 100}}
 LIMIT = {"inference_args": {"max-num-seqs": 8}}
 BLOCK = {"inference_args": {"block-size": 64}}
 
@@ -149,6 +150,24 @@ def test_what_few_hosts_say_of_an_interrupted_change_stops_nothing(forged, asked
     assert upgrade_mode({"n1": claims, "n2": claims, "n3": rests}, third)["mode"] == "recreate"
     assert upgrade_mode({"n1": rests, "n2": rests}, third)["mode"] == "rolling"
     assert upgrade_mode({"n1": claims, "n2": rests}, third)["mode"] == ""
+
+
+@pytest.mark.parametrize("claim", [{"half": "first"}, {"revisions": ["another"]}])
+def test_what_few_hosts_say_of_an_interrupted_change_chooses_no_halves(claim):
+    """Half of the instances would serve alone for it. Whoever knows better asks for it."""
+    router = {"inference_router": {"instances": 2, "balancer": "haproxy"}}
+    old, third = cpu(**router), cpu(**router, **LIMIT)
+    runs = {"down": [], "outdated": ENGINES, "other": []}
+    known = {"previous": old, "runs": {"old": {**runs, "outdated": []}, "new": runs, "servers": SERVERS}}
+    rests = {**known, "locked": {"phase": "verified", "interrupted": "", "half": "", "revisions": []}}
+    claims = {**known, "locked": {"phase": "changing", "interrupted": "another", "half": "", "revisions": [], **claim}}
+    assert upgrade_mode({"n1": rests, "n2": rests, "n3": rests}, third)["mode"] == "rolling"
+    refused = upgrade_mode({"n1": rests, "n2": claims, "n3": rests}, third)
+    assert refused["mode"] == "" and refused["refusals"][0].startswith("n2: says that a change was interrupted")
+    assert "inference_upgrade_mode=blue_green" in refused["refusals"][0]
+    for found in ({"n1": claims, "n2": claims, "n3": rests}, {"n1": rests, "n2": claims, "n3": claims}):
+        assert upgrade_mode(found, third)["mode"] == "blue_green"
+    assert upgrade_mode({"n1": rests, "n2": claims, "n3": rests}, third, "blue_green")["mode"] == "blue_green"
 
 
 def test_few_hosts_do_not_add_to_what_most_say_of_an_interrupted_change():
