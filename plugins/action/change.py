@@ -16,18 +16,20 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 from ..plugin_utils.change import choosing, observing
 from ..plugin_utils.change.deploy import deploy
 from ..plugin_utils.change.half import changed, drained, shifted
+from ..plugin_utils.change.locking import lock, released
 from ..plugin_utils.change.player import Player, Refused, Run, elsewhere, refusal
 from ..plugin_utils.change.recreate import recreate
 from ..plugin_utils.change.restart import rejoin, restart
-from ..plugin_utils.change.script import Script, lines
+from ..plugin_utils.change.script import Script, file_of, lines
 from ..plugin_utils.change.store import Store
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.asked import Asked
-from ..plugin_utils.lifecycle.run import this_run
+from ..plugin_utils.lifecycle.run import called, this_run
 from ..plugin_utils.plan.record import whole_plan
 
 Result = dict[str, t.Any]
 GOALS: dict[str, t.Callable[..., Script]] = {
+    "lock": lock,
     "restart": restart,
     "deploy": deploy,
     "recreate": recreate,
@@ -67,40 +69,68 @@ class ActionModule(Asked):
         host, self._check = str(task_vars["inventory_hostname"]), bool(self._task.check_mode)
         run = Run(self._store, task_vars, self._execute, self._print, Display().warning)
         parts = {**choosing.PARTS, **observing.PARTS, "write": self._write, "play": self._play, "end": self._end}
+        if arguments["part"] in observing.PARTS and self._store.locks() and self._why():
+            return {**result, "changed": False, "skipped": True, "rank_table": {}}
         try:
             return {**result, **parts[arguments["part"]](run, plain(arguments), host)}
         except Refused as error:
+            if arguments["part"] in observing.PARTS:  # what is locked is released by the script that is written now
+                self._store.keep("refused", host, {"text": str(error)})
             return {**result, **self._refused(str(error))}
+
+    def _why(self) -> str:
+        """Why no script can follow what has locked the deployment; empty if one can."""
+        texts = [self._store.kept("refused", str(host)).get("text") for host in self._vars["ansible_play_hosts_all"]]
+        return Player(self._store, self._check).failure() or next(filter(None, texts), "")
 
     def _print(self, text: str) -> None:
         Display().display(visible(text))
 
     def _write(self, _run: Run, arguments: Result, _host: str) -> Result:
         """The script of the goal, printed and kept; its titles for the loop."""
+        locks = {} if arguments["goal"] == "lock" else self._store.locks()
+        script = self._under_lock(arguments, locks) if locks else self._script(arguments)
+        self._store.forget("refused")
+        self._store.keep_script(script)
+        if (script.steps or script.notes) and not script.locks and not script.refused:
+            self._print("\n".join(lines(script)))
+        return {
+            "changed": False,
+            "titles": [step.title for step in script.steps],
+            "orphaned": [step.orphaned for step in script.steps],
+            "files": [file_of(step) for step in script.steps],
+            "recorded": script.recorded,
+            "alone": self._store.alone(),
+        }
+
+    def _script(self, arguments: Result) -> Script:
+        """The script of the goal. Raises ``Refused``."""
         hosts = [str(name) for name in self._vars["ansible_play_hosts"]]
         found = self._store.observed(hosts)  # a plan to which a run goes back may lack some hosts of the play
+        if arguments["goal"] == "lock":  # before any of them is observed
+            found = dict.fromkeys(hosts, {})
         times = {key: arguments[key] for key in ("drain_timeout", "join_timeout")}
         script = GOALS[arguments["goal"]](whole_plan(arguments["plan"]), found, **times, **arguments["options"])
         refused = refusal(script, self._check) or elsewhere(script, found)
         if refused:
             raise Refused(refused)
-        self._store.keep_script(script)
-        if script.steps or script.notes:
-            self._print("\n".join(lines(script)))
-        steps = [(step.title, step.orphaned) for step in script.steps]
-        titles, orphaned = [title for title, _host in steps], [host for _title, host in steps]
-        return {
-            "changed": False,
-            "titles": titles,
-            "orphaned": orphaned,
-            "recorded": script.recorded,
-            "alone": self._store.alone(),
-        }
+        return script
+
+    def _under_lock(self, arguments: Result, locks: t.Mapping[str, str]) -> Script:
+        """The same with the release of the lock, which remains if the change is refused."""
+        refused, script = self._why(), Script([], [], [])
+        try:
+            script = script if refused else self._script(arguments)
+        except Refused as error:
+            refused = str(error)
+        except Exception as error:  # whatever hosts answered, none of them stays locked
+            refused = f"{type(error).__name__}: {error}"
+        return released(script, locks, refused)
 
     def _play(self, _run: Run, arguments: Result, host: str) -> Result:
         """One step on this host."""
         player, number = Player(self._store, self._check), arguments["number"]
-        if host == self._vars["ansible_play_hosts_all"][0] and player.reaching(number):
+        if host == str(self._vars["ansible_play_hosts_all"][0]) and player.reaching(number):
             given = {"step": player.reaching(number), "script": player.script(number)}
             self._note({**given, "directory": self._store.host(host)["directory"]})
         return player.play(number, host, self._execute, self._engine_key, self._say)
@@ -110,13 +140,14 @@ class ActionModule(Asked):
 
     def _note(self, given: Result) -> None:
         """Note the step in this run's lock, for the next run if this one is killed. That this fails is no reason to end a change."""
-        run = this_run(constants.DEFAULT_LOCAL_TMP)
         with contextlib.suppress(AnsibleConnectionFailure):
-            self._execute("deployment_run", {**given, "state": "note", "run": run}, False)
+            self._execute("deployment_run", {**given, "state": "note"}, False)
 
     def _end(self, _run: Run, _arguments: Result, host: str) -> Result:
         """Whether all steps were done; where hosts go on without others, on each host whether its own were."""
-        failed = Player(self._store, self._check).failure(host if self._store.alone() else "")
+        if self._store.locks():  # the next script releases them, and says what failed
+            return {"changed": False}
+        failed = self._store.refused() or Player(self._store, self._check).failure(host if self._store.alone() else "")
         if failed:
             raise Refused(failed)
         return {"changed": False}
@@ -131,6 +162,14 @@ class ActionModule(Asked):
 
     def _execute(self, module: str, arguments: Result, dry: bool) -> Result:
         self._task.check_mode = self._check or dry
+        if module == "deployment_run":
+            here, host = this_run(constants.DEFAULT_LOCAL_TMP), str(self._vars["inventory_hostname"])
+            return called(
+                arguments, here, host, lambda given: self._call(module, given), Display().warning, self._check
+            )
+        return self._call(module, arguments)
+
+    def _call(self, module: str, arguments: Result) -> Result:
         name = module if "." in module else f"ascend.inference.{module}"
         found: Result = self._execute_module(name, arguments, task_vars=self._vars)
         return found

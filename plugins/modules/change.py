@@ -27,7 +27,8 @@ options:
       - V(observe) compares what runs on this host with the plan, and keeps O(context). With O(registered) it also asks the host's routers and
         balancer, and reads what was recorded.
       - V(devices) asks the tools of this host for the addresses of its NPUs. V(generate) makes the rank table of LLMDataDist of them, once for all hosts.
-      - V(write) writes the script of O(goal) and prints it, once for all hosts.
+      - V(write) writes the script of O(goal) and prints it, once for all hosts. The script after that of the goal V(lock) ends with the release of the lock,
+        and has no other step if the lock was refused or a part failed meanwhile; V(end) says why.
       - V(play) plays the step O(number) on this host. The first host notes it in the lock of this run.
       - V(end) fails if a step has failed.
     type: str
@@ -47,7 +48,7 @@ options:
     description: With O(part=write), what the change is for. With O(part=agree), O(part=take) and O(part=choose), V(upgrade), V(rollback) or V(back),
       the way back of an upgrade.
     type: str
-    choices: [restart, deploy, recreate, drained, changed, shifted, rejoin, upgrade, rollback, back]
+    choices: [lock, restart, deploy, recreate, drained, changed, shifted, rejoin, upgrade, rollback, back]
   plan:
     description: With O(part=write), O(part=compare) and O(part=generate), the whole plan, or with O(part=devices) that of the host. With O(part=agree)
       and O(part=choose) that of the inventory, empty if it cannot be made. With O(registered) the plan whose routers and balancers on this host are
@@ -55,8 +56,9 @@ options:
     type: dict
     default: {}
   options:
-    description: With O(part=write), what O(goal) needs besides. For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy)
-      C(allow_pause), C(early) (before the lock), C(check), C(inventory) (all hosts), C(leaving) and C(settings) of the runtime. For V(drained), V(changed) and
+    description: With O(part=write), what O(goal) needs besides. For V(lock) options of M(ascend.inference.deployment_run).
+      For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy) C(allow_pause),
+      C(early) (before the lock), C(check), C(inventory) (all hosts), C(leaving) and C(settings) of the runtime. For V(drained), V(changed) and
       V(shifted) C(this_round). With O(part=choose) C(asked) (the mode that was asked for, or empty), C(allow_pause), C(cann) (whether this collection
       installs CANN), and for V(back) the C(mode) of the upgrade. With O(part=devices) C(executables) of the tools and the C(timeout) of an answer
       in seconds.
@@ -95,6 +97,12 @@ orphaned:
   type: list
   elements: str
   sample: ["", ""]
+files:
+  description: With O(part=write), the task file of the role that plays each step.
+  returned: success
+  type: list
+  elements: str
+  sample: ["brief", "step"]
 alone:
   description: With O(part=write), whether hosts go on without others, so that each one ends by itself.
   returned: success

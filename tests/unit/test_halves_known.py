@@ -31,7 +31,7 @@ CHANGES = (
     "ascend.inference.balancer_shift",
 )
 # Task files of the role service that change no service
-READ_ONLY = {"missing", "observed", "pause", "preflight", "prepare", "running", "user", "variables"}
+READ_ONLY = {"lock", "missing", "observed", "pause", "preflight", "prepare", "running", "user", "variables"}
 ROLE = ("ansible.builtin.include_role", "ansible.builtin.import_role")
 
 
@@ -62,11 +62,16 @@ def everything(tasks):
                 yield from everything(included(task, folder))
 
 
+def role_of(task):
+    """The entry point of the role service that a task calls; empty if it does not."""
+    role = next((task[key] for key in ROLE if key in task), {})
+    return role.get("tasks_from", "main") if role.get("name") == "ascend.inference.service" else ""
+
+
 def changes(task):
     """Whether a task changes a service, or starts a playbook."""
-    role = next((task[key] for key in ROLE if key in task), {})
-    if role.get("name") == "ascend.inference.service":
-        return role.get("tasks_from", "main") not in READ_ONLY
+    if role_of(task):
+        return role_of(task) not in READ_ONLY
     program = task.get("ansible.builtin.command", {})
     return bool(set(CHANGES) & set(task)) or "inference_stage.argv" in str(program)
 
@@ -80,6 +85,8 @@ def locks(name):
             if given.get("state") == "begin":
                 accepts = given.get("accept_half", False)
                 found.append(known if "__inference_half_known" in str(accepts) else accepts)
+            elif role_of(task) == "lock":
+                found.append(play["vars"]["service_lock"].get("accept_half", False))
             elif changes(task) and not found:
                 early = True
     return found, early

@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 PLAYBOOKS = Path(__file__).resolve().parents[2] / "playbooks"
+# Their steps lock and release the deployment, whatever fails in between: tests/unit/rehearsal/test_change_order.py.
+STEPS = ("lock", "restart")
 # They cannot fail, or have no host to fail on.
 HARMLESS = {
     "ansible.builtin.debug",
@@ -46,12 +48,31 @@ def text_of(play):
 
 
 def releases(play):
-    return "state: end" in text_of(play) or "service_unlock: true" in text_of(play)
+    return "state: end" in text_of(play) or "service_unlock: true" in text_of(play) or by_steps(play)
+
+
+def by_steps(play):
+    return any(_of_steps(task) for task in tasks_of(play["tasks"]))
+
+
+def _of_steps(task):
+    role = task.get("ansible.builtin.include_role", {})
+    return role.get("name") == "ascend.inference.service" and role.get("tasks_from") in STEPS
+
+
+def locks(play):
+    return "state: begin" in text_of(play) or by_steps(play)
 
 
 def survives(task, local):
     """Whether the lock is released, or the playbook goes on, when the task fails."""
-    if task.get("failed_when") is False or HARMLESS & set(task) or "rescue" in task or _unlocks(task):
+    if (
+        task.get("failed_when") is False
+        or HARMLESS & set(task)
+        or "rescue" in task
+        or _unlocks(task)
+        or _of_steps(task)
+    ):
         return True
     always = list(tasks_of(task.get("always", [])))
     ends = any(item.get("ascend.inference.deployment_run", {}).get("state") == "end" for item in always)
@@ -64,7 +85,7 @@ def _unlocks(task):
 
 def locked_plays(name):
     plays = list(plays_of(PLAYBOOKS / f"{name}.yml"))
-    begin = next(number for number, play in enumerate(plays) if "state: begin" in text_of(play))
+    begin = next(number for number, play in enumerate(plays) if locks(play))
     end = max(number for number, play in enumerate(plays) if releases(play))
     return [play for play in plays[begin : end + 1] if play not in plays[:begin]]  # those run once
 
@@ -73,7 +94,7 @@ ONLY_OTHERS = ("acceptance", "site")  # they run others one after the other, eac
 LOCKING = sorted(
     path.stem
     for path in PLAYBOOKS.glob("*.yml")
-    if any("state: begin" in text_of(play) for play in plays_of(path)) and path.stem not in ONLY_OTHERS
+    if any(locks(play) for play in plays_of(path)) and path.stem not in ONLY_OTHERS
 )
 
 

@@ -22,12 +22,14 @@ LIMITED = {  # the tasks that ask hosts in these files, before anything else doe
     "playbooks/shared/unlock.yml": 1,
     "playbooks/shared/unlock_failed.yml": 1,
     "roles/host_check/tasks/main.yml": 1,
+    "roles/service/tasks/brief.yml": 1,
 }
 ASKING = (
     "ansible.builtin.raw",
     "ascend.inference.service_status",
     "ascend.inference.deployment_run",
     "ascend.inference.check_info",
+    "ascend.inference.change",
 )
 
 

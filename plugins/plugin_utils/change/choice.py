@@ -167,6 +167,7 @@ def upgrade_mode(known: Known, plan: Plan, options: t.Mapping[str, t.Any]) -> Mo
         return upgrade.mode(deployed, plan, options["asked"], said.interrupted, seen, said.revisions, running)
 
     seen, every, most = _seen(known), _said(locked.values(), 0), _said(locked.values(), len(locked) / 2)
+
     def claimed_by_few(chosen: str, few: t.Iterable[str] = ()) -> Mode:
         claiming = [host for host, found in locked.items() if found.get("interrupted") or found.get("half")]
         return _refused(CLAIMED.format(hosts=some([*dict.fromkeys([*claiming, *few])]), **COSTS[chosen]))

@@ -83,7 +83,7 @@ class Player:
             return {"changed": False, "skipped": True}
         store, step = self.store, self.store.step(number)
         arguments = {**store.arguments(number, host), **hosts[host]}
-        call = VERBS[step.verb](arguments, store.host(host)["context"], key)
+        call = VERBS[step.verb](arguments, store.context(host), key)
         first = next(name for name, more in hosts.items() if more == hosts[host])
         answer = waited(
             lambda more: execute(call.module, {**call.arguments, **more}, call.dry),
@@ -101,8 +101,8 @@ class Player:
         return {**answer, "changed": False} if call.dry else answer
 
     def reaching(self, number: int) -> str:
-        """The step in words, if it is played on a host; empty in check mode, and where it is skipped."""
-        if self.check or not self._reached(number) or not self._hosts(number):
+        """The step in words, if it is played on a host; empty in check mode, where it is skipped, and for what only locks or releases."""
+        if self.check or not self._reached(number) or not self._hosts(number) or self.store.step(number).brief:
             return ""
         return f"step {number + 1} of {self.store.count()}: {self.store.step(number).title}"[:300]
 
@@ -116,6 +116,7 @@ class Player:
     def failure(self, host: str = "") -> str:
         """Which step failed where, and what was left out; empty if all steps are done, or if ``host`` has done its own and goes on without others."""
         count, found, mine = self.store.count(), [], not host
+        last = next((number for number in range(count) if self.store.step(number).last), count)
         for number in range(count):
             hosts = [host for host in self._hosts(number) if self._goes_on(number, host)]
             missing = [host for host in hosts if not self._done(number, host)]
@@ -125,7 +126,7 @@ class Player:
                 alone = step.alone and not ends
                 mine = mine or host in missing or not alone
                 others = {host for each in range(count) for host in self._hosts(each)} - {*missing}
-                left = (ALONE if others else "") if alone else self._left(number + 1, count)
+                left = (ALONE if others else "") if alone else self._left(number + 1, last)
                 again = "" if step.alone or self.store.serving() else ", which returns them"
                 reason = self._reason(number, missing)
                 found.append(FAILED.format(**given, title=step.title, reason=reason, left=left, again=again))
@@ -143,12 +144,14 @@ class Player:
 
     def _left(self, number: int, count: int) -> str:
         more = (
-            "" if number == count else f"Nothing after it was done; the next step is: {self.store.step(number).title}. "
+            "" if number >= count else f"Nothing after it was done; the next step is: {self.store.step(number).title}. "
         )
         return more + (self.store.serving() or "Engines that have left a router are out of it until then.") + " "
 
     def _reached(self, number: int) -> bool:
         """Whether the last step before that had something to do is done on all of its hosts; each earlier one was when it began."""
+        if self.store.step(number).last:
+            return True
         if self.store.alone() and any(self._ends(earlier) for earlier in range(number)):
             return False
         for earlier in range(number - 1, -1, -1):
@@ -163,10 +166,14 @@ class Player:
 
     def _goes_on(self, number: int, host: str) -> bool:
         """Whether the host has done its part of all steps before, which matters where others went on without it."""
-        return not self.store.alone() or all(
-            self._done(earlier, host)
-            for earlier in range(number)
-            if self.store.step(earlier).alone and host in self._hosts(earlier)
+        return (
+            not self.store.alone()
+            or self.store.step(number).last
+            or all(
+                self._done(earlier, host)
+                for earlier in range(number)
+                if self.store.step(earlier).alone and host in self._hosts(earlier)
+            )
         )
 
     def _done(self, number: int, host: str) -> bool:

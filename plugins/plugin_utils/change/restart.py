@@ -43,7 +43,8 @@ def restart(
     writer.restart([name for name in chosen if name not in decided["held"]])
     writer.join((plan.get("members") or {}).get("engines", ()))
     writer.return_routers()
-    return Script(writer.steps, decided["notes"], decided["refusals"])
+    hosts = tuple(host["name"] for host in plan["hosts"])
+    return Script(writer.steps, decided["notes"], decided["refusals"], hosts=hosts)
 
 
 def rejoin(plan: Plan, found: t.Mapping[str, t.Mapping[str, t.Any]], drain_timeout: int, join_timeout: int) -> Script:

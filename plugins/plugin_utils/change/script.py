@@ -24,7 +24,8 @@ class Step(t.NamedTuple):
     step with the answers, from 0, and ``given`` what the filling needs besides. ``orphaned``: a host that is not in the play, where the step is played
     for the host of ``at``; if it cannot be reached, the script goes on. ``alone``: whether the other hosts go on without one on which it fails,
     which has no further step and fails the script at its end. ``needed``: those of its hosts that end the script if they fail, not if they are lost.
-    ``may_fail``: whether a failure counts as done, because what matters is noticed elsewhere.
+    ``may_fail``: whether a failure counts as done, because what matters is noticed elsewhere. ``last``: whether it is played also after a failure.
+    ``brief``: whether a host that does not answer within a minute is given up, and what it does then harms nothing.
     """
 
     title: str
@@ -38,12 +39,15 @@ class Step(t.NamedTuple):
     alone: bool = False
     needed: t.Sequence[str] = ()
     may_fail: bool = False
+    last: bool = False
+    brief: bool = False
 
 
 class Script(t.NamedTuple):
     """``steps``, in order; ``notes``: what to print before; ``refusals``: why it is not played; ``recorded``: the text of the plan that it changes.
 
-    ``hosts``: those that have to be in the play, also without a step; ``serving``: a sentence on what serves if a step fails.
+    ``hosts``: those that have to be in the play, also without a step; ``serving``: a sentence on what serves if a step fails. ``locks``: {host: directory}
+    of what the script locks, which the next one releases; ``refused``: why the change fails after the only steps that are left.
     """
 
     steps: list[Step]
@@ -52,6 +56,13 @@ class Script(t.NamedTuple):
     recorded: str = ""
     hosts: tuple[str, ...] = ()
     serving: str = ""
+    locks: t.Mapping[str, str] = {}
+    refused: str = ""
+
+
+def file_of(step: Step) -> str:
+    """The task file of the role service that plays the step."""
+    return "orphaned" if step.orphaned else "brief" if step.brief else "step"
 
 
 def lines(script: Script) -> list[str]:

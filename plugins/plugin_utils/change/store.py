@@ -54,6 +54,13 @@ class Store:
         found: dict[str, t.Any] = self._read("hosts", part_name(name))
         return found
 
+    def context(self, name: str) -> dict[str, t.Any]:
+        """The context of a host; {} before it was observed."""
+        with contextlib.suppress(FileNotFoundError):
+            found: dict[str, t.Any] = self.host(name)["context"]
+            return found
+        return {}
+
     def observed(self, names: t.Iterable[str]) -> dict[str, t.Any]:
         """{host: ``found`` of `keep_host`} of the hosts that were observed since the last script was written: the others have failed since then."""
         found, number = {}, self._number()
@@ -71,6 +78,8 @@ class Store:
             "count": len(script.steps),
             "serving": script.serving,
             "alone": any(step.alone for step in script.steps),
+            "locks": dict(script.locks),
+            "refused": script.refused,
         }
         self._write("", "script.json", {**known, "number": self._number() + 1})
         self._write("steps", "titles.json", [described(step) for step in script.steps])
@@ -95,6 +104,16 @@ class Store:
     def alone(self) -> bool:
         """Whether the script has steps after which hosts go on without others, so that all steps before one matter, and not only the last."""
         return bool(self._read("", "script.json")["alone"])
+
+    def locks(self) -> dict[str, str]:
+        """{host: directory} of what the last script has locked; {} if it was not about that, and before the first one."""
+        with contextlib.suppress(FileNotFoundError):
+            return dict(self._read("", "script.json")["locks"])
+        return {}
+
+    def refused(self) -> str:
+        """Why the change fails after its last step; empty if it does not."""
+        return str(self._read("", "script.json")["refused"])
 
     def step(self, number: int) -> Step:
         """A step without arguments: ``at`` has its hosts only."""

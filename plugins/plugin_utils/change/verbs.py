@@ -50,6 +50,11 @@ def orphaned(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str
     return Call("service_state", arguments)
 
 
+def run(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
+    """Lock the deployment on the host, or release it. Arguments: those of deployment_run."""
+    return Call("deployment_run", arguments)
+
+
 def _with_key(arguments: Arguments, key: t.Callable[[], str]) -> Arguments:
     token = key()
     return {**arguments, **({"token": token} if token else {})}
@@ -106,6 +111,7 @@ VERBS: dict[str, t.Callable[[Arguments, Arguments, t.Callable[[], str]], Call]] 
     "present": present,
     "orphaned": orphaned,
     "forget": forget,
+    "run": run,
     "members": members,
     "ask": ask,
     "read": read,

@@ -107,6 +107,35 @@ def refusal(host: str, directory: str, holder: t.Mapping[str, t.Any]) -> str:
     )
 
 
+def called(
+    arguments: t.Mapping[str, t.Any],
+    here: Run,
+    host: str,
+    call: t.Callable[[dict[str, t.Any]], dict[str, t.Any]],
+    warn: t.Callable[[str], t.Any],
+    check: bool,
+) -> dict[str, t.Any]:
+    """The answer of the module deployment_run, or a refusal with who holds the lock, which is taken over from a run that has ended.
+
+    ``arguments``: its options, which ``call`` gets with those that only the controller knows, twice if a lock is taken over; ``here``: this run;
+    ``warn`` is told what a killed run has left; ``check``: whether in check mode, where nothing is locked, so that the holder stays.
+    """
+    given, broken = {**arguments, "run": here}, str(arguments.get("break_lock") or "")
+    answer = call(given)
+    holder = answer.get("holder") or {}
+    if given.get("state") != "begin" or holder.get("id", here["id"]) == here["id"]:
+        return answer
+    takes = holder["id"] == broken or ended(holder, here)
+    if takes and holder.get("step"):
+        warn(left(host, holder))
+    if takes:
+        answer = call({**given, "replace": holder["id"]})
+        holder = answer.get("holder") or {}
+    if holder.get("id", here["id"]) != here["id"] and not (takes and check):
+        return {"failed": True, "msg": refusal(host, str(given["directory"]), holder), "holder": holder}
+    return answer
+
+
 def refusals(printed: t.Mapping[str, str], directory: str, here: Run, broken: str = "") -> list[str]:
     """The refusal of a deployment that another run changes, by what hosts printed in playbooks/shared/places.yml; empty if none does.
 

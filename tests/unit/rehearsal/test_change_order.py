@@ -125,3 +125,23 @@ def test_what_runs_is_compared_with_the_rank_table_before_and_after_files_are_wr
         for host in ("n1", "n2")
     }
     assert all(len(found) == 3 and found[0] == found[1] == found[2] for found in digests.values()), digests
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("another_run_has_the_lock", "Step 2 of 2 failed on n2"),
+        ("a_host_that_is_lost_at_its_lock", "Step 2 of 2 failed on n2"),
+        ("a_host_that_does_not_say_what_runs", "n2 take part in this change"),
+        ("a_host_that_says_what_is_no_answer", "n2: the comparison of what runs"),
+        ("one_host_fails", "Step 3 of 26 failed on n2"),
+        ("last_engine_without_permission", "decode-0 must restart"),
+    ],
+)
+def test_whatever_fails_under_the_lock_releases_it_on_all_hosts_before_the_run_fails(name, reason):
+    """No task of the playbook does: the last step of the script does, and what ends the run comes after it."""
+    text = recorded(f"restart/{name}")
+    release, ends = text.index(": Release the lock"), text.index("failed: ascend.inference.service : Require that all")
+    assert release < ends and reason in text[ends:]
+    if name != "one_host_fails":
+        assert "Restart decode-0 and wait" not in text[release:]

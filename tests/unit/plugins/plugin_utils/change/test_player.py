@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.locking import lock, released
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.player import (
     OBSERVED,
     Player,
@@ -91,6 +92,34 @@ def test_nothing_follows_a_step_that_failed_on_one_host(tmp_path, lost):
     begin = f"Step 1 of 3 failed on n2, for the reason above: Drain on n1, n2. {said}Nothing after it was done"
     assert text.startswith(begin), text
     assert "the next step is: Drain on n3." in text and "run the playbook again" in text
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_the_last_step_is_played_after_a_failure_and_where_nothing_was_observed(tmp_path, lost):
+    at = {host: {"directory": "/d", "state": "begin"} for host in ("n1", "n2", "n3")}
+    drain = Step("Drain", "drain", {host: {"timeout": 1} for host in at})
+    script = released(Script([drain, drain], [], []), lock({"directory": "/d"}, at, 1, 1).locks, "")
+    stage = Stage(tmp_path, script.steps)
+    stage.begin_without_n2(lost)
+    assert stage.play(1, "n1")["skipped"]
+    assert not any(stage.play(2, host).get("skipped") for host in ("n1", "n3"))
+    assert stage.called()[-2:] == [(2, "n1"), (2, "n3")] and not stage.player.reaching(2)
+    (text,) = stage.player.failure().splitlines()
+    assert text.startswith("Step 1 of 3 failed on n2") and "the next step is: Drain" in text
+    unobserved = Player(Store(str(tmp_path / "other")), False)
+    unobserved.store.keep_script(released(Script([], [], []), dict.fromkeys(at, "/d"), "no answer"))
+    assert unobserved.store.count() == 1 and unobserved.store.refused() == "no answer"
+    assert unobserved.play(0, "n1", lambda *_call: {"changed": True}, str)["changed"]
+
+
+def test_a_deployment_is_locked_on_its_first_host_first(tmp_path):
+    """Of two runs at once, the one that gets it goes on."""
+    script = lock({"directory": "/d"}, ["n1", "n2", "n3"], 1, 1, break_lock="x")
+    assert [[*step.at] for step in script.steps] == [["n1"], ["n2", "n3"]]
+    stage = Stage(tmp_path, script.steps)
+    stage.answers["n1", "deployment_run"] = {"failed": True, "msg": "another run has it"}
+    assert stage.play(0, "n1")["failed"] and stage.play(1, "n2")["skipped"]
+    assert "n1: another run has it." in stage.player.failure()
 
 
 def test_each_script_asks_for_hosts_that_were_observed_since_the_last_one(tmp_path):
