@@ -31,6 +31,7 @@ NOT_WRITTEN = {
     "service_unlock": "a condition",
     "service_names": "compared with names of the plan",
     "service_leaving": "names of hosts, given to a module",
+    "service_lock": "options of a module",
     "service_round": "made from the plan",
     "service_old_plan": "made from the plan",
     "service_tools": "a path for modules",
