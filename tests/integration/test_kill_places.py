@@ -68,6 +68,7 @@ def places(path: pathlib.Path) -> t.Iterator[Value]:
                 yield Value(DEPLOYING + found.text, found.line)
 
 
+@functools.cache
 def every() -> dict[str, str]:
     """{place: where the tests have it}."""
     found = {
