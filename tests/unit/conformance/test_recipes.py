@@ -112,6 +112,8 @@ def test_the_shelf_is_of_the_default_and_the_newest_release():
 def test_lines_of_a_recipe_are_what_it_is():
     assert catalogue.read(catalogue.write(RECIPES)) == RECIPES
     assert catalogue.write(RECIPES) == catalogue_data.RECIPES.lstrip("\n")
+    quoted = {**next(iter(RECIPES.values())), "notes": ['the source\'s "two  words" are left out']}
+    assert catalogue.read(catalogue.write({"quoted": quoted})) == {"quoted": quoted}
 
 
 def test_what_the_user_sets_wins_and_the_plan_says_so():
