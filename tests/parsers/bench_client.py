@@ -44,6 +44,17 @@ def has(version: str) -> tuple[set[str], set[str]]:
     return {text for text in texts if text.startswith("--")}, texts & {"random", *client.DATASETS}
 
 
+def unset(version: str) -> set[str]:
+    """Attributes of its arguments that the client reads, and no option of it sets: it ends with an AttributeError there."""
+    file = environments.CACHE / f"vllm-{environments.BUILDS.get(version, version)}" / "vllm" / "benchmarks" / "serve.py"
+    read = {
+        node.attr
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "args"
+    }
+    return read - {option[2:].replace("-", "_") for option in has(version)[0]}
+
+
 def problems(version: str, plan: t.Mapping[str, t.Any]) -> list[str]:
     """What bench would give to this client that it does not take, and what it refuses although the client has it."""
     options, datasets = has(version)
@@ -63,5 +74,9 @@ def problems(version: str, plan: t.Mapping[str, t.Any]) -> list[str]:
         given = {word for run in runs for word in run["argv"] if word.startswith("--")} | set(ADDED_BY_THE_DRIVER)
         given -= {"--cpu-list"}
         found += [f"{profile}: the client has no {name}" for name in sorted(given - options)]
+        if "--temperature" in given and "backend" in unset(version):
+            found.append(
+                f"{profile}: the client ends with --temperature, because it then reads an option that it has not"
+            )
         found += [] if wanted in datasets else [f"{profile}: the client has no data set {wanted}"]
     return [f"vllm bench serve of {version}: {text}" for text in found]

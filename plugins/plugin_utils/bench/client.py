@@ -10,7 +10,7 @@ import typing as t
 from ..description.findings import Finding
 from .settings import Bench
 
-FIRST = (0, 9, 1)  # with --temperature, and --save-detailed, without which nobody knows whether an answer is empty
+FIRST = (0, 9, 1)  # with --save-detailed, without which nobody knows whether an answer is empty
 BACKEND = (0, 10)  # the option --backend; --endpoint-type says the same before
 DATASETS = {"prefix_repetition": (0, 10, 1), "timed_trace": (0, 23)}
 
@@ -32,6 +32,12 @@ def backend(vllm: str) -> list[str]:
     return ["--endpoint-type" if known and known < BACKEND else "--backend", "openai"]
 
 
+def greedy(vllm: str) -> list[str]:
+    """The option for answers of temperature 0. Before --backend the client looks for it when a temperature is given, and ends; without one it sends 0."""
+    known = number_of(vllm)
+    return [] if known and known < BACKEND else ["--temperature", "0"]
+
+
 def dataset(bench: Bench) -> str:
     """The name of the prompts' data set."""
     if bench.profile == "trace":
@@ -43,7 +49,7 @@ def client_findings(vllm: str, bench: Bench) -> t.Iterator[Finding]:
     """Why this vLLM's client cannot send the load. Only what it lacks is refused, and what else the user can do is said."""
     known, wanted = number_of(vllm), dataset(bench)
     if known and known < FIRST:
-        problem = f"vLLM {vllm} has no vllm bench serve with --save-detailed and --temperature, which came with 0.9.1"
+        problem = f"vLLM {vllm} has no vllm bench serve with --save-detailed, which came with 0.9.1"
         yield _refusal("driver", problem, "Set driver: aisbench, or upgrade to a release with vLLM 0.9.1 or later.")
     elif known and known < DATASETS.get(wanted, ()):
         least = ".".join(str(part) for part in DATASETS[wanted])

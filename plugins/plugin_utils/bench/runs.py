@@ -13,7 +13,7 @@ from ..description.findings import Finding, PlanError, SettingsError
 from ..description.values import natural
 from . import in_cluster
 from .aisbench import AISBENCH, aisbench_config, aisbench_findings, give_slices
-from .client import backend, client_findings
+from .client import backend, client_findings, greedy
 from .others import other_services
 from .pool import pool_findings, pool_runs
 from .settings import Bench, read_bench
@@ -228,8 +228,7 @@ def _target(plan: Record, service: Record) -> list[str]:
         _with_tokenizer(plan, service)["model"]["path"],
         "--served-model-name",
         model["name"],
-        "--temperature",
-        "0",
+        *greedy(in_cluster.vllm_of_client(plan)),
     ]
     if "--trust-remote-code" in service["argv"]:
         found.append("--trust-remote-code")

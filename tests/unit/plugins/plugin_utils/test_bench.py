@@ -151,7 +151,7 @@ def test_aisbench_sends_a_rate_evenly_or_at_random(plan):
 @pytest.mark.parametrize(
     ("vllm", "settings", "problem"),
     [
-        ("0.9.0", {"profile": "smoke"}, "has no vllm bench serve with --save-detailed and --temperature"),
+        ("0.9.0", {"profile": "smoke"}, "has no vllm bench serve with --save-detailed"),
         ("0.9.1", {"profile": "smoke"}, ""),
         ("0.10.0", {"profile": "long_prefix"}, "has no data set prefix_repetition, which came with 0.10.1"),
         ("0.10.1.1", {"profile": "long_prefix"}, ""),
@@ -173,13 +173,15 @@ def test_only_what_an_older_client_lacks_is_refused(plan, vllm, settings, proble
 
 
 @pytest.mark.parametrize(
-    ("vllm", "option"), [("0.9.1", "--endpoint-type"), ("0.10.0", "--backend"), ("x", "--backend")]
+    ("vllm", "option", "temperature"),
+    [("0.9.1", "--endpoint-type", False), ("0.10.0", "--backend", True), ("x", "--backend", True)],
 )
-def test_an_older_client_has_another_name_for_the_backend(plan, vllm, option):
+def test_an_older_client_has_another_name_for_the_backend(plan, vllm, option, temperature):
     older = copy.deepcopy(plan)
     older["release_facts"]["vllm"] = vllm
     argv = bench_runs(older, SMOKE)["runs"][0]["argv"]
     assert argv[argv.index(option) + 1] == "openai" and len({"--backend", "--endpoint-type"} & set(argv)) == 1
+    assert ("--temperature" in argv) == temperature, "0.9.1 ends with it, and sends 0 without it"
 
 
 def test_requests_of_a_rate_do_not_wait_for_answers(plan):
