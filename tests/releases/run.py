@@ -31,6 +31,7 @@ import baselines
 import compare
 import messages
 import refusals
+import said
 import sdists
 import sources
 import unread
@@ -116,6 +117,7 @@ def report(names: t.Iterable[str]) -> list[str]:
             *compare.differences(name, facts(name)),
             *messages.differences(name, unpacked(name)),
             *unread.differences(name, unpacked(name)),
+            *said.differences(name, unpacked(name)),
             *baselines.differences(name, unpacked(name)),
             *(refusals.differences(name, unpacked(name)) if name in refusals.RELEASES else ()),
         )

@@ -34,6 +34,7 @@ HOLD = (
     "VLLM_NIXL_ABORT_REQUEST_TIMEOUT",
     "VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT",
 )
+ONLY_V1 = (0, 10)  # from this vLLM on the release has no other engine
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 SECRET = re.compile(r"(API_KEY|_TOKEN|PASSWORD|SECRET)$")
 HUB = re.compile(r"^(HF|HUGGING_?FACE|MODELSCOPE|MS)_.*TOKEN$", re.IGNORECASE)
@@ -296,16 +297,18 @@ def of_release(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "USE-V1",
     "Remove it: the planner sets 1.",
-    "vllm-ascend docs up to 0.11: prefill/decode disaggregation needs V1",
+    "vllm-ascend docs up to 0.11: prefill/decode disaggregation needs V1; platform.py of 0.10 and 0.11: does not support V0 engine",
 )
 def use_v1(case: Case) -> t.Iterator[Finding]:
-    """vLLM's V0 engine is selected for a pool with a connector.
+    """vLLM's V0 engine is selected where the release or a connector does not work with it.
 
-    Up to release 0.11 connectors work with the V1 engine only.
+    Engines of 0.10 and 0.11 end at their start; before them connectors work with the V1 engine only.
     """
-    for view in case.engine_views if case.context.release.use_v1_env else ():
-        if view.env.get("VLLM_USE_V1") == "0" and case.context.transfer_of(view.instance.pool):
-            problem = f"VLLM_USE_V1=0 with a connector in release {case.context.release.name}"
+    release = case.context.release
+    only = release.vllm_version >= ONLY_V1
+    for view in case.engine_views if release.use_v1_env else ():
+        if view.env.get("VLLM_USE_V1") == "0" and (only or case.context.transfer_of(view.instance.pool)):
+            problem = f"VLLM_USE_V1=0 {'in' if only else 'with a connector in'} release {release.name}"
             yield Finding.at(view.env_path("VLLM_USE_V1"), "0", problem)
 
 

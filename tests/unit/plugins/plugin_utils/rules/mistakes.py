@@ -841,6 +841,16 @@ MISTAKES: tuple[Mistake, ...] = (
     W("ENV-RELEASE", "p2p", {f"{P}.env.VLLM_NIXL_ABORT_REQUEST_TIMEOUT": 900}),
     W("ENV-RELEASE", "p2p", {f"{P}.env.VLLM_ASCEND_ENABLE_CONTEXT_PARALLEL": 1}),
     M("USE-V1", "p2p-0.11", {"inference_env.VLLM_USE_V1": 0}),
+    M(
+        "USE-V1",
+        "pooled",
+        {
+            "inference_env.VLLM_USE_V1": 0,
+            "inference_release": "0.11.0",
+            "inference_kv_transfer": "none",
+            "inference_store": None,
+        },
+    ),
     M("HASH-SEED", "both", {f"{D}.env.PYTHONHASHSEED": 7}),
     M("HASH-SEED", "pooled", {"inference_env.PYTHONHASHSEED": "random"}),
     M(
