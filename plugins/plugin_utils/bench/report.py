@@ -12,6 +12,7 @@ import typing as t
 from ..description.findings import Finding
 from ..hosts.tuning_state import UNKNOWN
 from . import comparable, in_cluster, passage, services, upstream
+from .capacity import capacity
 from .pool import COLD, OTHER, OWN
 
 Record = t.Mapping[str, t.Any]
@@ -82,6 +83,7 @@ def bench_report(
         "settings": dict(bench["settings"]),
         "slo": dict(bench["slo"]),
         "loads": loads,
+        "capacity": capacity(loads, bench["devices"]),
         "engines": engines,
         "shares": services.shares(plan, engines),
         "others": others,

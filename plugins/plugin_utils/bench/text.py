@@ -12,6 +12,7 @@ from ..description.values import natural
 from ..hosts.tuning_state import state_lines
 from ..pages.markdown import table
 from .aisbench import AISBENCH
+from .capacity import capacity_text
 from .passage import longest, passage_rows
 from .report import SHOWN
 from .services import TITLES as COUNTED
@@ -48,6 +49,7 @@ def bench_text(report: Record) -> list[str]:
         lines += [f"Software of the earlier report: {other_versions_text(report)}.", ""]
     spent = longest(report.get("passages") or ())
     lines += [spent, ""] if spent else []
+    lines += capacity_text(report.get("capacity"), digits)
     parts = (
         load_rows(report),
         passage_rows(report, digits),
