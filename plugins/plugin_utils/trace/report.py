@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.tools.how_many import how_many
-from ..bench.passage import PARTS, QUEUE, REST, TRANSFER
+from ..bench.passage import PARTS, QUEUE, REST, TRANSFER, delays_decode
 from ..bench.report import bench_report
 from ..description.findings import Finding
 from .requests import ENTRY, ROUTER
@@ -97,7 +97,7 @@ def _few(names: str) -> str:
 
 
 def _transferred(report: Record) -> str:
-    logged = {name for name, moved in report["transfers"].items() if moved["waited"] and moved["logged"]}
+    logged = {name for name, moved in report["transfers"].items() if delays_decode(moved) and moved["logged"]}
     return f"log of {_few(', '.join(sorted(logged)))}" if logged else "counters of the connector"
 
 

@@ -15,10 +15,14 @@ from ansible_collections.ascend.inference.plugins.module_utils.bench.driver impo
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.passage import PARTS, REST, longest, passages
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.report import bench_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.services import transfers
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.text import bench_text
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
 
-PLAN = {"verify": {"prefill": [{"name": "p0"}], "decode": [{"name": "d0"}], "colocated": []}}
+PLAN = {
+    "verify": {"prefill": [{"name": "p0"}], "decode": [{"name": "d0"}], "colocated": []},
+    "engine_facts": {"npus": True},
+}
 POOL = {"verify": {"prefill": [], "decode": [], "colocated": [{"name": "c0"}, {"name": "c1"}]}}
 NORMAL, PLANTED, REQUESTS = 0.004, 0.15, 2  # seconds of a stage; requests of a measurement
 STAGES = [part for part, kind, _counter in PARTS if kind != "colocated"] + [REST]
@@ -138,6 +142,16 @@ def test_ranks_that_transfer_at_the_same_time_count_once():
         200.0,
         50.0,
     )
+
+
+@pytest.mark.parametrize(("npus", "transfer", "queue"), [(True, None, 300.0), (False, 40.0, 260.0)])
+def test_what_prefill_sends_when_decode_asks_is_no_queue(npus, transfer, queue):
+    """vLLM's own connector logs its transfers at prefill."""
+    plan = {**PLAN, "engine_facts": {"npus": npus}}
+    moved = transfers(plan, {"p0": P0, "d0": D0}, {"p0": {"transfers": 12, "transfer_ms": 480.0}})
+    (found,) = passages(plan, [load({"p0": P0, "d0": D0})], moved)
+    assert (found["parts"]["KV transfer"], found["parts"]["queue of decode"]) == (transfer, queue)
+    assert found["parts"][REST] == 50.0
 
 
 @pytest.mark.parametrize("engine", [None, {"queue_seconds": 3.0}])

@@ -275,7 +275,7 @@ def test_shares_are_of_a_pool_whose_engines_are_all_known():
 
 
 def test_transfers_are_those_of_counters_before_those_of_logs():
-    plan = {"verify": {"prefill": [{"name": "p"}]}}
+    plan = {"verify": {"prefill": [{"name": "p"}]}, "engine_facts": {"npus": True}}
     log = {"transfers": 4, "transfer_ms": 500.0}
     counters = {"transfers": 3.0, "transfer_seconds": 2.0, "transferred_bytes": 7.0, "failed_transfers": 0.0}
     engines = {"p": {"transfers": 0.0}, "d": counters, "l": {}, "u": None, "n": {}}
