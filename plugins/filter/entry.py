@@ -17,15 +17,16 @@ from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.entry.deployed import planned_deployments, secret_keys, with_planned
 from ..plugin_utils.entry.made import entry_files, entry_hosts, entry_service
 from ..plugin_utils.entry.usage import usage
 
 
-def _adapter(function: t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
+def _adapter(function: t.Callable[..., t.Any], most: int | None = None) -> t.Callable[..., t.Any]:
     def adapted(*given: t.Any) -> t.Any:
-        """Adapter: the settings on the left. Raises AnsibleFilterError with all errors."""
+        """Adapter: the settings on the left. Raises AnsibleFilterError with all errors. Arguments after ``most`` stay as Ansible gives them."""
         try:
-            return function(*map(plain, given))
+            return function(*map(plain, given[:most]), *(given[most:] if most else ()))
         except PlanError as error:
             raise AnsibleFilterError(str(error)) from error
 
@@ -39,4 +40,6 @@ class FilterModule:
         """The filters of this file."""
         functions = (entry_files, entry_service, usage)
         adapted = {f"_{function.__name__}": _adapter(function) for function in functions}
-        return {"_entry_hosts": entry_hosts, **adapted}
+        # Variables of all hosts are not converted: one that nothing uses may be undefined.
+        adapted["_entry_deployments"] = _adapter(planned_deployments, 1)
+        return {"_entry_hosts": entry_hosts, "_entry_with": with_planned, "_entry_keys": secret_keys, **adapted}

@@ -10,6 +10,7 @@ import typing as t
 
 from ..description.findings import SettingsError
 from . import haproxy
+from .deployed import SECRET
 from .keys import engine_keys, team_keys
 from .pair import kept_address, pair_of
 from .plan import entry_plan
@@ -34,6 +35,7 @@ def _sources(entry: Entry) -> list[str]:
     """Paths of the files on the controller whose texts ``entry_files`` needs."""
     paths = [team.keys_file for team in entry.teams.values()]
     paths += [deployment.api_key_file for deployment in entry.deployments.values()]
+    paths = [path for path in paths if not path.startswith(SECRET)]
     return list(dict.fromkeys(filter(None, [*paths, entry.certificate, entry.certificate_key])))
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import typing as t
 
@@ -13,7 +14,7 @@ from ..description.loader import Reader
 from ..plan.render.client_paths import LISTED, PATH, refused_path
 from ..plan.routers.registry import FLAVOURS
 from .pair import MOST, impossible_pair
-from .settings import Entry, Model
+from .settings import Deployment, Entry, Model
 
 WHY = "Nothing was written, so clients reach what they reached before."
 LATER = "It would be accepted, and nothing would keep it."
@@ -26,16 +27,24 @@ PRICES = ("prompt", "completion", "cached")
 MOST_SHARE = 256  # HAProxy's largest weight
 
 
-def read_entry(raw: t.Any, hosts: t.Mapping[str, str]) -> Entry:
-    """The settings. ``hosts``: addresses by the names of the inventory group entry. Raises PlanError with all errors."""
+def read_entry(raw: t.Any, hosts: t.Mapping[str, str], routed: bool = True) -> Entry:
+    """The settings. ``hosts``: addresses by the names of the inventory group entry. Raises PlanError with all errors.
+
+    With ``routed`` false routers may be missing, as they are before plans were read.
+    """
     reader = Reader()
     entry = t.cast(Entry, reader.record(Entry, raw, "inference_entry"))
     found = list(_of_hosts(hosts))
+    if not routed:
+        entry = dataclasses.replace(
+            entry, deployments={**dict.fromkeys(_named(entry), Deployment()), **entry.deployments}
+        )
     if entry.state == "present":
         parts = (_of_door, _of_paths, _of_deployments, _of_models, _of_teams)
         found += [finding for part in parts for finding in part(entry)]
         found += [_finding(*wrong) for wrong in impossible_pair(entry, hosts)]
         found += _of_blanks(raw)
+        found += _of_routers(entry) if routed else ()
     paths = [finding.path for finding in reader.findings]
     told = {*paths, *(path.partition("[")[0] for path in paths)}  # a list with a wrong item was read as empty
     findings = [*reader.findings, *(finding for finding in found if finding.path not in told)]
@@ -106,13 +115,23 @@ def _of_deployments(entry: Entry) -> t.Iterator[Finding]:
     for name, deployment in entry.deployments.items():
         path = f".deployments.{name}"
         yield from _of_name(path, name, NAME, "letters, digits and . _ -")
-        if not deployment.routers:
-            problem = "routers is empty: the plan of a deployment is not read for them yet"
-            yield _later(f"{path}.routers", problem, "Write routers: [HOST:PORT, ...].")
         if len(set(deployment.routers)) < len(deployment.routers):
             yield _finding(f"{path}.routers", "an address is written twice", "Write each address once.")
         if name not in used:
             yield _finding(path, "no model uses this deployment", "Name it in a model, or remove it.")
+
+
+def _of_routers(entry: Entry) -> t.Iterator[Finding]:
+    for name, deployment in entry.deployments.items():
+        if not deployment.routers:
+            problem = f"it has no routers, and no host of this inventory has inference_deployment: {name}"
+            fix = "Write routers: [HOST:PORT, ...], or plan: FILE, or use the inventory of the deployment as well (-i)."
+            yield _finding(f".deployments.{name}.routers", problem, fix)
+
+
+def _named(entry: Entry) -> list[str]:
+    """Names of deployments in models, of which a fallback may be a model as well."""
+    return [name for model in entry.models.values() for name in ways(model) if name not in entry.models]
 
 
 def _of_models(entry: Entry) -> t.Iterator[Finding]:
@@ -151,7 +170,8 @@ def _unknown(path: str, name: str, entry: Entry) -> Finding:
         problem = f"{name} is a model, and the name in a request is not changed to that of another model"
         return _later(path, problem, "Name a deployment that serves this model's name, too (served-model-name).")
     fix = f"{nearest(name, entry.deployments)}Add it to inference_entry.deployments, or correct the name."
-    return _finding(path, f"there is no deployment '{name}'", fix)
+    problem = f"there is no deployment '{name}', and no host of this inventory has it as inference_deployment"
+    return _finding(path, problem, fix)
 
 
 def _of_shares(path: str, model: Model) -> t.Iterator[Finding]:

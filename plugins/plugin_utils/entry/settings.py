@@ -18,11 +18,17 @@ class Deployment:
     """The routers of one deployment, and what the entry needs to ask them."""
 
     routers: tuple[str, ...] = documented(
-        "Addresses with ports that clients of the deployment use: of its routers, its balancer or its virtual address.",
+        "Addresses with ports that clients of the deployment use: of its routers, its balancer or its virtual address. Default: those of its plan.",
         typed("endpoint", ()),
     )
+    plan: str = documented(
+        "File on the controller with the plan of the deployment, as its playbook site wrote it with inference_plan_file. Default: what this "
+        "inventory plans for its hosts with this name as inference_deployment.",
+        typed("path"),
+    )
     api_key_file: str = documented(
-        "File on the controller with the engines' key, which the entry sends in place of the client's. Default: none.",
+        "File on the controller with the engines' key, which the entry sends in place of the client's. Default: none, or "
+        "api_key of inference_secrets if this inventory plans the deployment.",
         typed("path"),
     )
     health: str = documented(
@@ -96,7 +102,10 @@ class Entry:
     certificate: str = documented("File on the controller with the certificate and its chain, PEM.", typed("path"))
     certificate_key: str = documented("File on the controller with the key of the certificate.", typed("path"))
     plain_http: bool = documented("Whether clients reach the entry without TLS, for a trusted network.", False)
-    deployments: dict[str, Deployment] = documented("Deployments by a name of your choice.", factory(dict))
+    deployments: dict[str, Deployment] = documented(
+        "Deployments by a name of your choice, or by their inference_deployment. One that this inventory plans may be left out.",
+        factory(dict),
+    )
     models: dict[str, Model] = documented("Models by the name that requests have.", factory(dict))
     teams: dict[str, Team] = documented("Teams by a name of your choice.", factory(dict))
     usage: bool = documented(

@@ -43,7 +43,7 @@ def usage_days(
 
     ``file`` is what will be written on the controller, if anything. Raises PlanError, also if it cannot be written.
     """
-    read_entry(settings, hosts)
+    read_entry(settings, hosts, routed=False)
     given = {"inference_usage_first": first or f"{today[:8]}01", "inference_usage_last": last or today}
     findings = []
     for name, day in given.items():
@@ -71,7 +71,7 @@ def usage_report(
 
     A cost is there if a model has a price. Raises PlanError.
     """
-    entry = read_entry(settings, hosts)
+    entry = read_entry(settings, hosts, routed=False)
     if not isinstance(rows, t.Sequence) or not all(map(_is_usage, rows)):
         problem = "a host answered rows that are no usage, so the sums would be wrong"
         raise SettingsError([_finding("", problem, "See what runs as Python on the host of the entry.")])

@@ -75,7 +75,7 @@ WRONG = {
     "peer_port": (443, "ENTRY-SETTING"),
     "deployments.old.health": ("/ready", "models.org/ds-v4", "ENTRY-LATER"),
     "deployments.old.api_key_file": ("old.key", "models.org/ds-v4", "ENTRY-LATER"),
-    "deployments.old.routers": ([], "ENTRY-LATER"),
+    "deployments.old.routers": ([], "ENTRY-SETTING"),
     "deployments.new.routers": (["a:1", "a:1"], "ENTRY-SETTING"),
     "deployments.unused": ({"routers": ["a:1"]}, "ENTRY-SETTING"),
     "deployments.un used": ({"routers": ["a:1"]}, "ENTRY-SETTING"),
