@@ -63,7 +63,11 @@ def test_haproxy_reads_every_line(tmp_path, tls):
             "a": {"routers": ["[::1]:8000", "b:8000"], "health": "/health"},
             "b": {"routers": ["c:8000"], "health": "/health"},
         },
-        "models": {"a/b:c@d+e_f": {"deployments": {"a": 3, "b": 0}}, "x": {"deployment": "a", "fallback": "b"}},
+        "models": {
+            "a/b:c@d+e_f": {"deployments": {"a": 3, "b": 0}},
+            "x": {"deployment": "a", "fallback": "b"},
+            "y": {"deployment": "b", "fallback": "a/b:c@d+e_f"},
+        },
         "teams": {"t": {"keys_file": "k", "requests_per_minute": 7, "concurrent": 2, "models": ["x"]}},
         **({"certificate": "cert", "certificate_key": "key"} if tls else {"plain_http": True}),
     }

@@ -213,7 +213,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         ),
         **_usage(plan, folder),
         "NOTCLIENTS": f"^(?!(?:{kept})$)",
-        "BACKENDS": "".join(section(route, folder, settings.usage) for route in plan.routes),
+        "BACKENDS": "".join(section(route, folder, run, settings) for route in plan.routes),
         "THREADS": "1" if settings.usage else "2",
         "STATUS": str(settings.status_port),
         "ALIVE": ALIVE,

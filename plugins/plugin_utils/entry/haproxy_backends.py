@@ -11,6 +11,8 @@ import typing as t
 
 from ..plan.render.frontend import filled
 from .plan import Route, Way
+from .refusals import ERRORS
+from .settings import Entry
 
 BACKEND = """backend @ROUTE@
     balance roundrobin
@@ -34,6 +36,21 @@ BACKEND = """backend @ROUTE@
 @SERVERS@"""
 
 
+# A model that takes over is behind a door of this process, which is the spare server of the model: so a request that reached nobody comes to it as
+# it would come to a spare router, and once. The door writes the other name into the body. Usage is counted where the request came in.
+OTHER = """frontend @ROUTE@-other
+    bind @DOOR@ mode 600
+    filter lua.usage
+    http-request return status 503 if METH_GET { nbsrv(@OTHER@) lt 1 }
+    http-request return status 200 if METH_GET
+    http-request wait-for-body time @CLIENT@s
+    http-request lua.other @MODEL@
+    http-request return status 503 content-type application/json string '@SILENT@' unless { var(txn.length) -m found }
+    http-request set-var(txn.id) req.fhdr(x-request-id)
+    http-request del-header Authorization
+    http-request set-header Content-Length %[var(txn.length)]
+    use_backend @OTHER@
+"""
 KIND = "http-response set-var(txn.kind) res.hdr(content-type) if { status 200:299 }"
 
 
@@ -47,18 +64,26 @@ def lines(texts: t.Iterable[str]) -> str:
     return "".join(f"    {line}\n" for line in texts if line)
 
 
-def section(route: Route, folder: str, usage: bool) -> str:
-    """The backend of one model."""
+def section(route: Route, folder: str, run: str, settings: Entry) -> str:
+    """The backend of one model, and the door to the one that takes over."""
     key = f"http-request set-header Authorization %[str({route.keys}),map_str({folder}/engine_keys.map)]"
+    door = f"unix@{run}/{backend(route.model)[-8:]}.sock"
     values = {
         "ROUTE": backend(route.model),
-        "KIND": lines([KIND if usage else ""]),
+        "KIND": lines([KIND if settings.usage else ""]),
         "HEALTH": route.health,
         "HOST": route.ways[0].address,
         "KEY": lines([key if route.keys else ""]),
-        "SERVERS": lines(map(_server, route.ways)),
+        "SERVERS": lines([*map(_server, route.ways), *([f"server other {door} backup"] if route.other else [])]),
     }
-    return filled(BACKEND, values)
+    more = {
+        "DOOR": door,
+        "OTHER": backend(route.other),
+        "MODEL": route.other,
+        "CLIENT": str(settings.client_timeout),
+        "SILENT": ERRORS["SILENT"],
+    }
+    return filled(BACKEND, values) + (filled(OTHER, {**values, **more}) if route.other else "")
 
 
 def _server(way: Way) -> str:

@@ -117,7 +117,7 @@ end
 
 local LOOKED_FOR = { model = true, stream = true, stream_options = true }
 
--- The model, or nil and what is wrong. Then where the body begins, and first and last character of stream and stream_options.
+-- The model, or nil and what is wrong. Then where the body begins, and first and last character of stream, stream_options and model.
 local function model_of(body)
     local found, model = {}, nil
     local begin = after_blanks(body, 1)
@@ -135,7 +135,7 @@ local function model_of(body)
     if fault then return nil, fault end
     if not at or after_blanks(body, at + 1) <= #body then return nil, "the body is not a JSON object that names its model" end
     if not model then return nil, "the body names no model" end
-    return model, nil, begin, found.stream, found.stream_options
+    return model, nil, begin, found.stream, found.stream_options, found.model
 end
 
 -- The text that asks for the usage of a stream, how many characters stand before it and how many it replaces; nil if there is nothing to ask.
@@ -200,19 +200,32 @@ if core then
         txn:get_priv():leave()
     end)
 
+    -- What usage.lua puts into the body, if there is a text, and the length that the body then has.
+    local function write(txn, body, text, at, cut)
+        if text then
+            txn:set_var("txn.text", text)
+            txn:set_var("txn.at", at)
+            txn:set_var("txn.cut", cut)
+        end
+        txn:set_var("txn.length", #body + (text and #text - cut or 0))
+    end
+
+    -- The name of another model in place of the one that is there.
+    core.register_action("other", { "http-req" }, function(txn, name)
+        local body = txn.sf:req_body() or ""
+        local model, dummy, dummy2, dummy3, dummy4, place = model_of(body)
+        if model then write(txn, body, '"' .. name .. '"', place[1] - 1, place[2] - place[1] + 1) end
+        body = nil
+        collectgarbage("step")
+    end, 1)
+
     core.register_action("model", { "http-req" }, function(txn)
         txn:set_var("txn.fault", "the model was not found in time") -- stays if HAProxy ends this function
         local body = txn.sf:req_body() or ""
         local model, fault, begin, stream, options = model_of(body)
         if model then
             local text, at, cut = question(body, begin, stream, options)
-            text = txn.sf:path():find("/completions$") and text
-            if text then
-                txn:set_var("txn.text", text)
-                txn:set_var("txn.at", at)
-                txn:set_var("txn.cut", cut)
-            end
-            txn:set_var("txn.length", #body + (text and #text - cut or 0))
+            write(txn, body, txn.sf:path():find("/completions$") and text, at, cut)
         end
         if #body > LARGE then
             body = nil

@@ -10,7 +10,7 @@ import math
 import typing as t
 
 from .pair import Pair
-from .reading import shares
+from .reading import other_model, shares
 from .settings import Entry, Model
 
 HEAVIEST = 256
@@ -28,12 +28,13 @@ class Way:
 
 @dataclasses.dataclass(frozen=True)
 class Route:
-    """A model's name with its routers; ``keys`` names the deployment whose key they take."""
+    """A model's name with its routers; ``keys`` names the deployment whose key they take, ``other`` the model that takes over without them."""
 
     model: str
     ways: tuple[Way, ...]
     health: str
     keys: str
+    other: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,12 +84,13 @@ def _route(entry: Entry, name: str, model: Model) -> Route:
         for each in given
         for number, address in enumerate(entry.deployments[each].routers)
     ]
-    if model.fallback:
+    other = other_model(entry, model)
+    if model.fallback and not other:
         routers = entry.deployments[model.fallback].routers
         ways += [Way(f"{model.fallback}-{number}", address, 1, True) for number, address in enumerate(routers)]
     first = next(iter(given))
     deployment = entry.deployments[first]
-    return Route(name, tuple(ways), deployment.health, first if deployment.api_key_file else "")
+    return Route(name, tuple(ways), deployment.health, first if deployment.api_key_file else "", other)
 
 
 def router_weights(shares_: t.Mapping[str, tuple[int, int]]) -> dict[str, int]:

@@ -146,7 +146,9 @@ def _of_models(entry: Entry) -> t.Iterator[Finding]:
         named = {"deployment": [model.deployment], "deployments": list(model.deployments), "fallback": [model.fallback]}
         for key, names in named.items():
             for each in filter(None, names):
-                if each not in entry.deployments:
+                if key == "fallback" and other_model(entry, model):
+                    yield from _of_other(f"{path}.fallback", name, entry)
+                elif each not in entry.deployments:
                     yield _unknown(f"{path}.{key}", each, entry)
         for kind, price in model.prices.items():
             if kind not in PRICES or type(price) not in (int, float) or price < 0:
@@ -165,10 +167,22 @@ def _of_models(entry: Entry) -> t.Iterator[Finding]:
             yield _later(path, problem, "Give these deployments the same key and the same api_key_file.")
 
 
+def other_model(entry: Entry, model: Model) -> str:
+    """The model that takes over; empty if none does, or a deployment."""
+    return model.fallback if model.fallback in entry.models and model.fallback not in entry.deployments else ""
+
+
+def _of_other(path: str, name: str, entry: Entry) -> t.Iterator[Finding]:
+    other = entry.models[name].fallback
+    if other == name or other_model(entry, entry.models[other]):
+        problem = f"{other} {'is the model itself' if other == name else 'has another model as fallback, too'}, and a request falls back once"
+        yield _finding(path, problem, "Name a model without such a fallback.")
+    if not entry.usage:
+        problem = f"usage is false, and without it nothing writes the name {other} into requests"
+        yield _finding(path, problem, "Remove usage: false, or name a deployment that serves both names.")
+
+
 def _unknown(path: str, name: str, entry: Entry) -> Finding:
-    if name in entry.models and path.endswith(".fallback"):
-        problem = f"{name} is a model, and the name in a request is not changed to that of another model"
-        return _later(path, problem, "Name a deployment that serves this model's name, too (served-model-name).")
     fix = f"{nearest(name, entry.deployments)}Add it to inference_entry.deployments, or correct the name."
     problem = f"there is no deployment '{name}', and no host of this inventory has it as inference_deployment"
     return _finding(path, problem, fix)

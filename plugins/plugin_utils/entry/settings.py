@@ -47,8 +47,9 @@ class Model:
         mapping(),
     )
     fallback: str = documented(
-        "Deployment that gets the requests while no router of the others answers. It has to serve the same model name.",
-        typed("name"),
+        "Deployment that gets the requests while no router of the others answers. It has to serve the same model name. Or another model of the entry, "
+        "whose name requests then get, and which needs usage.",
+        "",
     )
     prices: dict[str, float] = documented(
         "Prices of a million tokens for the playbook usage, such as {prompt: 0.2, completion: 0.8, cached: 0.05}. Without cached, "

@@ -217,8 +217,9 @@ function Usage:http_headers(txn, message)
     local is_answer = message.channel:is_resp()
     if is_answer then
         local kind = txn:get_var("txn.kind") -- only of an answer of a router, with a status of success
-        if not kind then return end
-        self.team, self.model = txn:get_var("txn.team"), txn:get_var("txn.model")
+        local team = txn:get_var("txn.team") -- none behind the door of another model
+        if not (kind and team) then return end
+        self.team, self.model = team, txn:get_var("txn.model")
         self.is_stream = kind:find("text/event-stream", 1, true) ~= nil
         self.added = txn:get_var("txn.text") ~= nil
     else

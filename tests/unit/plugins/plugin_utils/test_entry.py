@@ -79,7 +79,7 @@ WRONG = {
     "deployments.new.routers": (["a:1", "a:1"], "ENTRY-SETTING"),
     "deployments.unused": ({"routers": ["a:1"]}, "ENTRY-SETTING"),
     "deployments.un used": ({"routers": ["a:1"]}, "ENTRY-SETTING"),
-    "models.qwen3.fallback": ("org/ds-v4", "VARIABLE-TEXT"),
+    "models.qwen3.fallback": ("org ds-v4", "ENTRY-SETTING"),
     "models.qwen3.deployment": ("qwem", "ENTRY-SETTING"),
     "models.qwen3": ({"deployment": "qwen", "deployments": {"old": 1}}, "ENTRY-SETTING"),
     "models.none": ({}, "ENTRY-SETTING"),
@@ -139,14 +139,24 @@ def test_all_mistakes_are_said_at_once():
 @pytest.mark.parametrize(
     ("models", "rule"),
     [
-        ({"m": {"deployment": "old", "fallback": "qwen3"}}, "ENTRY-LATER"),
+        ({"m": {"deployment": "old", "fallback": "m"}}, "ENTRY-SETTING"),
+        (
+            {"m": {"deployment": "old", "fallback": "n"}, "n": {"deployment": "old", "fallback": "qwen3"}},
+            "ENTRY-SETTING",
+        ),
         ({"m": {"deployment": "old", "fallback": "old"}}, "ENTRY-SETTING"),
         ({"m": {"deployment": "old", "fallback": "nobody"}}, "ENTRY-SETTING"),
     ],
 )
-def test_a_fallback_is_another_deployment(models, rule):
+def test_a_fallback_is_another_deployment_or_model_and_the_last_one(models, rule):
     settings = changed("models", {**GOOD["models"], **models})
     assert ("models.m.fallback", rule) in refusals(settings)
+
+
+def test_another_model_takes_over_only_where_its_name_can_be_written():
+    settings = changed("models.qwen3.fallback", "org/ds-v4")
+    assert read_entry(settings, ONE)
+    assert ("models.qwen3.fallback", "ENTRY-SETTING") in refusals({**settings, "usage": False})
 
 
 @pytest.mark.parametrize("shares", [{"old": 0, "new": 0}, {"old": -1, "new": 5}, {"old": 257, "new": 1}])
