@@ -19,6 +19,7 @@ from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.entry.deployed import planned_deployments, secret_keys, with_planned
 from ..plugin_utils.entry.made import entry_files, entry_hosts, entry_service
+from ..plugin_utils.entry.twin import entry_checks, entry_twin
 from ..plugin_utils.entry.usage import usage
 
 
@@ -38,7 +39,7 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        functions = (entry_files, entry_service, usage)
+        functions = (entry_checks, entry_files, entry_service, entry_twin, usage)
         adapted = {f"_{function.__name__}": _adapter(function) for function in functions}
         # Variables of all hosts are not converted: one that nothing uses may be undefined.
         adapted["_entry_deployments"] = _adapter(planned_deployments, 1)

@@ -105,6 +105,8 @@ class Deployment:
         if options.get("include_usage"):
             events.append({"choices": [], "usage": usage})
         data = "".join(f"data: {json.dumps(event, separators=(',', ':'))}\n\n" for event in events) + "data: [DONE]\n\n"
+        if asked.get("whole"):
+            return self._answer(writer, data.encode(), kind=b"text/event-stream")
         pieces = asked.get("pieces", 0)
         parts = [data[at : at + pieces] for at in range(0, len(data), pieces)] if pieces else data.split("\n\n")[:-1]
         writer.write(
@@ -120,10 +122,10 @@ class Deployment:
         writer.write(b"0\r\n\r\n")
         return await writer.drain()
 
-    def _answer(self, writer, value, status=b"200 OK"):
-        data = json.dumps(value).encode()
+    def _answer(self, writer, value, status=b"200 OK", kind=b"application/json"):
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
         writer.write(
-            b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(data)) + data
+            b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (status, kind, len(data)) + data
         )
 
     def close(self):

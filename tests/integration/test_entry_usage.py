@@ -174,6 +174,14 @@ def test_a_large_answer_and_a_large_request_are_counted(entry):
     assert settled(running, expected) == expected
 
 
+def test_a_stream_with_a_length_arrives_whole(entry):
+    running = entry(teams=TEAMS)
+    status, text, dummy = ask(running, {**STREAM, "whole": True})
+    assert status == 200 and text.endswith("data: [DONE]\n\n") and '"usage"' in text
+    expected = {("lab", "qwen3"): [1, 0, 11, 3, 4]}
+    assert settled(running, expected) == expected
+
+
 def test_a_stream_that_ends_early_is_counted_by_its_events(entry):
     running = entry(teams=TEAMS)
     with pytest.raises(Exception, match="IncompleteRead"):

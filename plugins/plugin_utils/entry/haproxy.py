@@ -154,6 +154,11 @@ def start(configuration: str) -> list[str]:
     return [PROGRAM, "-Ws", "-f", configuration]
 
 
+def alone(configuration: str) -> list[str]:
+    """The command of one process in the foreground, for a proof."""
+    return [PROGRAM, "-db", "-f", configuration]
+
+
 def check(configuration: str) -> list[str]:
     """The command that reads all files and starts nothing."""
     return [PROGRAM, "-c", "-f", configuration]

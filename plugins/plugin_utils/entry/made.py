@@ -71,6 +71,7 @@ def entry_service(settings: t.Any, hosts: t.Mapping[str, str], host: str) -> dic
     configuration = posixpath.join(FOLDER, haproxy.CONFIGURED)
     return {
         "state": entry.state,
+        "verify": entry.verify,
         "program": haproxy.PROGRAM,
         "package": haproxy.PACKAGE,
         "user": haproxy.USER,

@@ -112,6 +112,10 @@ class Entry:
     usage: bool = documented(
         "Whether requests and tokens are counted by team, model and day. It needs HAProxy 2.5 or later.", True
     )
+    verify: bool = documented(
+        "Whether the playbook proves on each host what the entry does: routes, refusals, shares, limits and usage, in about ten seconds.",
+        True,
+    )
     paths: tuple[str, ...] = documented("Paths that clients may request with POST.", typed("directory", GENERATE))
     body_mib: int = documented(
         "Largest request in MiB. The whole of a request is read before its model is known.", number(64, 1, LARGEST_BODY)

@@ -221,7 +221,7 @@ function Usage:http_headers(txn, message)
         if not (kind and team) then return end
         self.team, self.model = team, txn:get_var("txn.model")
         self.is_stream = kind:find("text/event-stream", 1, true) ~= nil
-        self.added = txn:get_var("txn.text") ~= nil
+        self.added = txn:get_var("txn.text") ~= nil and not message:get_headers()["content-length"] -- which promises each byte
     else
         self.at, self.cut, self.text = txn:get_var("txn.at"), txn:get_var("txn.cut"), txn:get_var("txn.text")
         if not self.text then return end

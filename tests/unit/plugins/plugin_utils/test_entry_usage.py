@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 
 import pytest
-from ansible_collections.ascend.inference.plugins.modules.entry_usage_info import usage
+from ansible_collections.ascend.inference.plugins.module_utils.entry.usage import usage
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.reading import read_entry
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.usage import usage_days, usage_report

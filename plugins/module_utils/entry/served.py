@@ -1,0 +1,76 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs: whether routers serve the models under the names that requests have, and whether the entry shows its certificate and asks for a key."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import socket
+import ssl
+from typing import Any
+
+TIMEOUT = 60.0
+REQUESTS = (  # the first one that a router serves: models for text, for chats alone, and for embeddings
+    ("/v1/completions", {"prompt": "1", "max_tokens": 1}),
+    ("/v1/chat/completions", {"messages": [{"role": "user", "content": "1"}], "max_tokens": 1}),
+    ("/v1/embeddings", {"input": "1"}),
+)
+
+
+def routers(ways: list[dict[str, str]], keys: dict[str, str]) -> list[dict[str, str]]:
+    """A step for each router: one request with one token. ``ways``: ``{model, address, key}``, where ``key`` is a name of ``keys``."""
+    steps = []
+    for way in ways:
+        step = {"step": f"{way['model']} at {way['address']}", "status": "passed"}
+        refused = []
+        try:
+            for path, body in REQUESTS:
+                status, text = _post(way["address"], path, keys.get(way["key"], ""), dict(body, model=way["model"]))
+                if status == 200:
+                    step["detail"] = "answers " + path
+                    break
+                refused.append(f"{path} got {status} {text[:120]}")
+            else:
+                step.update(status="failed", detail="; ".join(refused))
+        except (OSError, http.client.HTTPException) as error:
+            step.update(status="skipped", detail=f"does not answer: {error}")
+        steps.append(step)
+    return steps
+
+
+def _post(address: str, path: str, key: str, body: dict[str, Any]) -> tuple[int, str]:
+    host, dummy, port = address.rpartition(":")
+    connection = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=TIMEOUT)
+    try:
+        headers = {"Content-Type": "application/json", **({"Authorization": "Bearer " + key} if key else {})}
+        connection.request("POST", path, json.dumps(body), headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode("utf-8", "replace")
+    finally:
+        connection.close()
+
+
+def door(address: str, port: int, digest: str) -> list[dict[str, str]]:
+    """The address of clients. ``digest``: SHA-256 of the certificate (DER), empty without TLS."""
+    found, status = "", 0
+    try:
+        connection: Any = http.client.HTTPConnection(address, port, timeout=10)
+        if digest:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # who it is says the digest
+            secured = context.wrap_socket(socket.create_connection((address, port), 10))
+            found = hashlib.sha256(secured.getpeercert(True) or b"").hexdigest()
+            connection.sock = secured
+        connection.request("GET", "/v1/models")
+        status = connection.getresponse().status
+        connection.close()
+    except (OSError, http.client.HTTPException) as error:
+        return [{"step": "address", "status": "failed", "detail": f"{address} port {port}: {error}"}]
+    wrong = [] if status == 401 else [f"a request without a key got {status}, not 401"]
+    wrong += ["the certificate is another one"] if found != digest else []
+    return [
+        {"step": "address", "status": "failed" if wrong else "passed", "detail": "; ".join(wrong) or "asks for a key"}
+    ]
