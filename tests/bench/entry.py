@@ -4,24 +4,32 @@
 """What the entry costs: memory of open streams, and latency and throughput against the same server without it, in one run.
 
 The server is nginx, which answers at once with one worker; requests have 2 kB, the client is wrk (Debian's package), with one connection for the
-latency and 32 for the throughput. The entry has TLS off, one team with a limit, and both cores or one (taskset). Usage: entry.py [STREAMS], 0 for no streams
+latency and 32 for the throughput. The entry has TLS off, one team with a limit, and both cores or one (taskset). A router of a deployment may stand before
+nginx, in both rows. Usage: entry.py [STREAMS [ROUTER]], 0 for no streams; ROUTER is a command, in which PORT stands for its port and WORKER for nginx's.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import pathlib
 import re
 import resource
+import shlex
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry import haproxy
 from ansible_collections.ascend.inference.tests.integration import _entry
+from ansible_collections.ascend.inference.tests.integration._namespaces import until
 from ansible_collections.ascend.inference.tests.integration._playbook import free_ports
 
 ROUNDS, SECONDS = 3, 3
@@ -35,12 +43,14 @@ http {{
     access_log off;
     client_body_temp_path {folder}/a;
     keepalive_requests 1000000;
-    server {{ listen 127.0.0.1:{port} backlog=1024; location / {{ default_type application/json; return 200 '{{"choices": []}}'; }} }}
+    server {{ listen 127.0.0.1:{port} backlog=1024; location / {{ default_type application/json;
+        return 200 '{{"choices": [{{"index": 0, "message": {{"content": "x"}}}}]}}'; }} }}
 }}
 """
 SCRIPT = """
 wrk.method = "POST"
 wrk.body = '{{"messages": [{{"role": "user", "content": "{text}"}}], "model": "qwen3"}}'
+wrk.headers["Content-Type"] = "application/json"
 wrk.headers["Authorization"] = "Bearer {key}"
 """
 TEAMS = {"lab": {"keys_file": "lab", "requests_per_minute": 10**6}}
@@ -112,7 +122,25 @@ def speed(entry: _entry.Entry, port: int, script: str) -> None:
         print(f"    {name:8}: one client p50 {p50:.3f} ms, p99 {p99:.3f} ms; 32 clients {rate:.0f} requests/s")
 
 
-def main(count: int) -> None:
+@contextlib.contextmanager
+def behind(command: str, worker: int) -> Iterator[int]:
+    """The port of a router that a command starts before nginx, or nginx's own without one."""
+    if not command:
+        yield worker
+        return
+    (port,) = free_ports(1)
+    argv = [word.replace("PORT", str(port)).replace("WORKER", str(worker)) for word in shlex.split(command)]
+    router = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, 60)
+        time.sleep(2)  # some routers listen before they know the worker
+        yield port
+    finally:
+        os.killpg(router.pid, signal.SIGKILL)
+        router.wait()
+
+
+def main(count: int, command: str = "") -> None:
     """Measure both."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # a stream needs two files here, and two in the entry
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -134,12 +162,13 @@ def main(count: int) -> None:
         nginx = subprocess.Popen(["/usr/sbin/nginx", "-c", f"{folder}/nginx.conf"])
         try:
             models = {"qwen3": {"deployment": "qwen"}}
-            one = {"qwen": {"routers": [f"127.0.0.1:{port}"]}}
             print(f"  {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}:")
-            speed(make(teams=TEAMS, models=models, deployments=one), port, str(script))
+            with behind(command, port) as router:
+                one = {"qwen": {"routers": [f"127.0.0.1:{router}"]}}
+                speed(make(teams=TEAMS, models=models, deployments=one), router, str(script))
         finally:
             nginx.terminate()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 9900)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 9900, *sys.argv[2:3])
