@@ -29,13 +29,22 @@ CLUSTER = "cluster"  # stands for a host in the results of a deployment in pods
 ANY = "(not known)"  # stands for the services of a host, where neither the host nor a plan says which it has
 HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
 
+OTHER_KEYS = (
+    "{}: started with other values of inference_secrets than this inventory has, so that who uses these gets 401. Fix: if these are former ones, set those "
+    "that run; otherwise run ascend.inference.upgrade, which gives the services these"
+)
 CLUSTER_FACTS = ("kthena_version", "volcano_version", "nodes", "devices_held", "hidden")
 LOG_CAUSE = re.compile(r"\[LOG-[A-Z\d-]+\]")  # of module_utils/status/cause.py
 RESTARTED = re.compile(r"restarted .+ after an unexpected exit")  # of module_utils/status/services.py
 
 
-def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any = None) -> Report:
-    """``results``: {host: result of service_status}; ``planned``: the inventory's plan, or None.
+def status_report(
+    deployment: str,
+    results: t.Mapping[str, t.Mapping[str, t.Any]],
+    planned: t.Any = None,
+    wanted: t.Mapping[str, str] | None = None,
+) -> Report:
+    """``results``: {host: result of service_status}; ``planned``: the inventory's plan, or None; ``wanted``: see `secret_digests`, of the inventory.
 
     Returns ``{deployment, healthy, working, services, hosts, findings, notices, advisories}``: each service with its host, and ``drained`` for a
     router to which the balancer sends no new requests; problems of a host or of the deployment as a whole as texts. ``healthy`` is True if
@@ -54,7 +63,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
     drained = {name for service in services for name in out_of_service((service.get("kv") or {}).get("routers", {}))}
     services = [{**service, "drained": True} if service["service"] in drained else service for service in services]
     services = [_with_issues(service, planned, hosts[service["host"]]["plan_digest"]) for service in _blamed(services)]
-    findings += _differing(hosts) + _leaders(services) + _addresses(services) + _keys(services)
+    findings += _differing(hosts) + _leaders(services) + _addresses(services) + _keys(services, wanted or {})
     services = [
         {key: service[key] for key in service if key != "secrets"} for service in services
     ]  # reports are passed on
@@ -77,11 +86,17 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
     }
 
 
-def judged_report(deployment: str, results: t.Any, planned: t.Any, known: t.Callable[[t.Any], Report]) -> Report:
+def judged_report(
+    deployment: str,
+    results: t.Any,
+    planned: t.Any,
+    known: t.Callable[[t.Any], Report],
+    wanted: t.Mapping[str, str] | None = None,
+) -> Report:
     """The report, of which a table can be made: an answer in a wrong form costs that host only. ``known``: what counts of an answer."""
 
     def judge(found: t.Any) -> Report:
-        report = status_report(deployment, {host: known(result) for host, result in found.items()}, planned)
+        report = status_report(deployment, {host: known(result) for host, result in found.items()}, planned, wanted)
         status_table(report)
         return report
 
@@ -272,19 +287,23 @@ def _addresses(services: t.Sequence[Report]) -> list[str]:
     return []
 
 
-def _keys(services: t.Sequence[Report]) -> list[str]:
-    """A finding if engines and routers started with different keys; those that recorded none are not counted."""
+def _keys(services: t.Sequence[Report], wanted: t.Mapping[str, str]) -> list[str]:
+    """A finding if services started with other secrets than those that they need; those that recorded none are not counted."""
     groups: dict[str, list[str]] = {}
     for service in services:
         if service["kind"] in (*ENGINE_KINDS, "router") and service.get("secrets"):
             groups.setdefault(service["secrets"], []).append(service["service"])
-    if len(groups) < 2:
-        return []
-    return [
-        f"{'; '.join(', '.join(sorted(names, key=natural)) for names in groups.values())}: started with different keys (api_key), so that requests "
-        "between these groups get 401. Fix: run ascend.inference.deploy with -e inference_allow_pause=true, which gives all of them the key of "
-        "inference_secrets"
-    ]
+    if len(groups) > 1:
+        return [
+            f"{'; '.join(', '.join(sorted(names, key=natural)) for names in groups.values())}: started with different keys (api_key), so that requests "
+            "between these groups get 401. Fix: run ascend.inference.deploy with -e inference_allow_pause=true, which gives all of them the key of "
+            "inference_secrets"
+        ]
+    own = [row for row in services if row.get("secrets") and row["service"] in wanted]
+    other = sorted(
+        {row["service"] for row in own if not wanted[row["service"]].startswith(row["secrets"])}, key=natural
+    )
+    return [OTHER_KEYS.format(", ".join(other))] if other else []
 
 
 def _blamed(services: t.Sequence[Report]) -> list[Report]:

@@ -317,6 +317,21 @@ def test_processes_that_started_with_different_keys_are_named():
     assert status_report("x", {"n1": result(*rows[1:])})["healthy"]
 
 
+def test_services_that_run_with_former_keys_are_named_once():
+    rows = [row(secrets="k1"), row("prefill-0", kind="prefill", secrets="k1"), row("frontend", kind="frontend")]
+    wanted = {"decode-0": "k2-and-more", "prefill-0": "k2-and-more", "frontend": "k3"}
+    report = status_report("x", {"n1": result(*rows)}, None, wanted)
+    (text,) = report["findings"]
+    assert (
+        text.startswith("decode-0, prefill-0: started with other values of inference_secrets") and not report["healthy"]
+    )
+    same = dict.fromkeys(wanted, "k1-and-more")
+    assert status_report("x", {"n1": result(*rows)}, None, same)["healthy"]
+    apart = [rows[0], row("prefill-0", kind="prefill", secrets="k2")]
+    (text,) = status_report("x", {"n1": result(*apart)}, None, same)["findings"]
+    assert "started with different keys" in text, "which says it all"
+
+
 def test_a_host_that_does_not_answer_has_a_row_without_a_plan_too():
     """Which services it has is not known, so they do not count."""
     report = status_report("x", {"n1": result(row()), "n2": {"unreachable": True, "msg": "timed out"}})
