@@ -35,8 +35,9 @@ def planned_deployments(settings: t.Any, hostvars: t.Any, groups: t.Any, folder:
     """
     found = {}
     for name, given in _unrouted(settings).items():
-        if given.get("plan"):
-            plan = _stored(name, beside(str(given["plan"]), folder))
+        path = beside(str(given["plan"]), folder) if given.get("plan") else ""
+        if path:
+            plan = _stored(name, path)
         else:
             hosts = [host for host in map(str, groups["all"]) if _named(hostvars[host]) == name and host != "localhost"]
             if not hosts:
@@ -46,13 +47,19 @@ def planned_deployments(settings: t.Any, hostvars: t.Any, groups: t.Any, folder:
                 own, hostvars, {group: [each for each in groups[group] if each in hosts] for group in groups}
             )
         key = given.get("api_key_file", "")
-        if _wants_key(plan) and not key:
-            if given.get("plan"):
+        try:
+            wanted, routers = _wants_key(plan), _routers(name, plan)
+        except (AttributeError, LookupError, StopIteration, TypeError) as error:  # the file was changed by hand
+            if not path:
+                raise
+            raise _unreadable(name, path, repr(error)) from None
+        if wanted and not key:
+            if path:
                 problem = "its engines ask for a key, and a plan has none"
                 fix = "Write the key into a file of its own, and name it in api_key_file."
                 raise SettingsError([_finding(f"{name}.api_key_file", problem, fix)])
             key = SECRET + name
-        found[name] = {"routers": _routers(name, plan), **({"api_key_file": key} if key else {})}
+        found[name] = {"routers": routers, **({"api_key_file": key} if key else {})}
     return found
 
 
@@ -99,16 +106,19 @@ def _named(variables: t.Any) -> str:
 
 
 def _stored(name: str, path: str) -> dict[str, t.Any]:
-    fix = "Write it anew: ansible-playbook -i INVENTORY ascend.inference.site -e inference_plan_file=FILE, or list routers."
     try:
         with open(os.path.expanduser(path), encoding="utf-8") as file:
             plan = json.load(file)
         if plan["plan_version"] != PLAN_VERSION:
             raise ValueError(f"its version is {plan['plan_version']}, and this collection reads {PLAN_VERSION}")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        problem = f"the plan {path} cannot be read: {error}"
-        raise SettingsError([_finding(f"{name}.plan", problem, fix)]) from None
+        raise _unreadable(name, path, str(error)) from None
     return dict(plan)
+
+
+def _unreadable(name: str, path: str, error: str) -> SettingsError:
+    fix = "Write it anew: ansible-playbook -i INVENTORY ascend.inference.site -e inference_plan_file=FILE, or list routers."
+    return SettingsError([_finding(f"{name}.plan", f"the plan {path} cannot be read: {error}", fix)])
 
 
 def _wants_key(plan: t.Mapping[str, t.Any]) -> bool:
