@@ -119,6 +119,10 @@ def test_each_router_serves_the_model_under_its_name():
         (f"qwen3 at {here}", "passed"),
     ]
     assert running.seen[-1][1]["authorization"] == "Bearer engines-own" and "404" in steps[0]["detail"]
+    for status in (b"429 Too Many Requests", b"503 Service Unavailable"):
+        running._answer = lambda writer, *dummy, status=status: answer(writer, {}, status)
+        steps = served.routers(checks["routers"], checks["engine_keys"])
+        assert {step["status"] for step in steps} == {"skipped"} and status[:3].decode() in steps[0]["detail"]
     running.close()
     assert served.routers([{"model": "m", "address": "127.0.0.1:1", "key": ""}], {})[0]["status"] == "skipped"
 

@@ -13,6 +13,7 @@ import ssl
 from typing import Any
 
 TIMEOUT = 60.0
+DOWN = (429, 502, 503, 504)  # the router does not serve now, which says nothing of the name; 500 may be about it
 REQUESTS = (  # the first one that a router serves: models for text, for chats alone, and for embeddings
     ("/v1/completions", {"prompt": "1", "max_tokens": 1}),
     ("/v1/chat/completions", {"messages": [{"role": "user", "content": "1"}], "max_tokens": 1}),
@@ -25,7 +26,7 @@ def routers(ways: list[dict[str, str]], keys: dict[str, str]) -> list[dict[str, 
     steps = []
     for way in ways:
         step = {"step": f"{way['model']} at {way['address']}", "status": "passed"}
-        refused = []
+        refused, down = [], False
         try:
             for path, body in REQUESTS:
                 status, text = _post(way["address"], path, keys.get(way["key"], ""), dict(body, model=way["model"]))
@@ -33,8 +34,9 @@ def routers(ways: list[dict[str, str]], keys: dict[str, str]) -> list[dict[str, 
                     step["detail"] = "answers " + path
                     break
                 refused.append(f"{path} got {status} {text[:120]}")
+                down = down or status in DOWN
             else:
-                step.update(status="failed", detail="; ".join(refused))
+                step.update(status="skipped" if down else "failed", detail="; ".join(refused))
         except (OSError, http.client.HTTPException) as error:
             step.update(status="skipped", detail=f"does not answer: {error}")
         steps.append(step)
