@@ -6,12 +6,19 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import pathlib
+import shutil
+import signal
 import ssl
 import subprocess
+import tempfile
+import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.entry import served
 from ansible_collections.ascend.inference.plugins.module_utils.entry.proof import proof
+from ansible_collections.ascend.inference.plugins.module_utils.entry.twin import Twin
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.twin import entry_checks, entry_twin
 from ansible_collections.ascend.inference.tests.integration import _entry
 
@@ -92,6 +99,36 @@ def test_a_program_that_does_not_start_says_why():
         file["content"] = file["content"].replace("mode http", "mode htpp")
     with pytest.raises(OSError, match="htpp"):
         proof(given)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_proof_that_is_ended_leaves_no_process(number, monkeypatch):
+    place = tempfile.mkdtemp(dir="/tmp")  # paths of sockets must be short
+    monkeypatch.setattr(tempfile, "tempdir", place)
+    child = os.fork()
+    if not child:
+        try:
+            with Twin(entry_twin(SETTINGS, HOSTS)):
+                pathlib.Path(place, "ready").touch()
+                time.sleep(30)
+        finally:
+            os._exit(0)
+    try:
+        assert _within(15, pathlib.Path(place, "ready").exists)
+        (program,) = pathlib.Path(f"/proc/{child}/task/{child}/children").read_text().split()
+        os.kill(child, number)
+        assert _within(5, lambda: not pathlib.Path(f"/proc/{program}").exists()), "the program goes on"
+        os.waitpid(child, 0)
+        assert number == signal.SIGKILL or not list(pathlib.Path(place).glob("en-*"))
+    finally:
+        shutil.rmtree(place)
+
+
+def _within(seconds, true):
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.05)
+    return true()
 
 
 def test_without_usage_nothing_is_counted_and_the_rest_proven():

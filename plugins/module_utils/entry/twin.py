@@ -8,11 +8,13 @@ It shows what the entry does with each team and model without a request to an en
 
 from __future__ import annotations
 
+import ctypes
 import http.client
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -24,6 +26,9 @@ from .stand_in import StandIn
 PLACE = "/TWIN"  # stands for the folder in texts and commands
 PORT = re.compile(r"127\.0\.0\.1:(6[0-9]{4})\b")  # stand for free ports
 READY = 20.0  # seconds
+ENDS = (signal.SIGTERM, signal.SIGHUP)  # the latter when a connection with a terminal is lost
+DEATH = 1  # PR_SET_PDEATHSIG: the signal that a process gets when the thread that started it has ended
+LIBC = ctypes.CDLL(None)  # loaded before the fork: threads of stand-ins may hold locks then
 
 
 class Twin:
@@ -35,9 +40,11 @@ class Twin:
         self.routers = {str(port): StandIn() for port in given["routers"]}
         self.ports = {port: stand_in.port for port, stand_in in self.routers.items()}
         self.process: Any = None
+        self.former: dict[int, Any] = {}
 
     def __enter__(self) -> Twin:
         try:
+            self.former = {number: signal.signal(number, _ended) for number in ENDS}
             os.mkdir(os.path.join(self.folder, "usage"))
             for file in self.given["files"]:
                 path = file["path"].replace(PLACE, self.folder)
@@ -45,7 +52,8 @@ class Twin:
                     written.write(self._here(file["content"]))
             argv = [word.replace(PLACE, self.folder) for word in self.given["argv"]]
             with open(os.path.join(self.folder, "log"), "wb") as log:
-                self.process = subprocess.Popen(argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+                streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+                self.process = subprocess.Popen(argv, preexec_fn=_bound, **streams)
             self._wait()
         except BaseException:
             self.__exit__()
@@ -59,6 +67,8 @@ class Twin:
             self.process.kill()
             self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+        for number, former in self.former.items():
+            signal.signal(number, former)
 
     def _here(self, text: str) -> str:
         """The text with this folder and with ports that are free."""
@@ -96,6 +106,15 @@ class Twin:
     def reached(self) -> dict[str, int]:
         """How many requests each router has had, by the ports that stand for them."""
         return {port: len(stand_in.seen) for port, stand_in in self.routers.items()}
+
+
+def _bound() -> None:
+    """The program ends with this process, also if that is killed."""
+    LIBC.prctl(DEATH, signal.SIGKILL)
+
+
+def _ended(number: int, frame: Any) -> None:
+    raise SystemExit(128 + number)
 
 
 def _free() -> int:
