@@ -13,31 +13,24 @@ extends_documentation_fragment: [ascend.inference.private]
 
 import typing as t
 
-from ansible import constants
+from ansible.constants import DEFAULT_LOCAL_TMP as TMP
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.lost import answered
 from ..plugin_utils.lifecycle.run import another, this_run
 from ..plugin_utils.views import status_table as table
-from ..plugin_utils.views.secret_digests import secret_digests
 
 
 def status_report(
     results: t.Any, deployment: t.Any, planned: t.Any = None, places: t.Any = None, secrets: t.Any = None
 ) -> dict[str, t.Any]:
-    """Adapter: results by host on the left; locks of this run, and of one that has ended, are left out. ``places``: see `answered`.
-
-    ``secrets``: those of the inventory, with which services that run are compared.
-    """
-    here = this_run(constants.DEFAULT_LOCAL_TMP)
+    """Adapter: results by host on the left; locks of this run, or of one that has ended, do not count. ``places``: see `answered`."""
 
     def known(result: t.Any) -> dict[str, t.Any]:
-        return result if another(result.get("locked") or {}, here) else {**result, "locked": {}}
+        return result if another(result.get("locked") or {}, this_run(TMP)) else {**result, "locked": {}}
 
-    found = answered(plain(results), plain(places) or {})
-    plan = plain(planned) or None
-    wanted = secret_digests(plan, plan["services"], plain(secrets)) if plan and secrets else {}
-    return table.judged_report(str(deployment), found, plan, known, wanted)
+    found, plan = answered(plain(results), plain(places) or {}), plain(planned) or None
+    return table.judged_report(str(deployment), found, plan, known, plain(secrets) or {})
 
 
 def status_table(report: t.Any) -> list[str]:

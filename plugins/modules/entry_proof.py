@@ -79,6 +79,11 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.entry.proof import proof
 from ..module_utils.entry.served import door, routers
 
+WRONG = (
+    "The entry does not do what its settings say. {}. Fix: if routers refuse a model, correct its name or its deployment; else report it with the version "
+    "of the program"
+)
+
 
 def main():
     way = dict(model=dict(required=True), address=dict(required=True), key=dict(default="", no_log=False))
@@ -102,9 +107,7 @@ def main():
     lines = ["{step}: {status}, {detail}".format(**step) for step in steps]
     wrong = [line for line, step in zip(lines, steps) if step["status"] == "failed"]
     if wrong:
-        fix = "if routers refuse a model, correct its name or its deployment; else report it with the version of the program"
-        text = f"The entry does not do what its settings say. {'; '.join(wrong)}. Fix: {fix}"
-        module.fail_json(msg=text, steps=steps, lines=lines)
+        module.fail_json(msg=WRONG.format("; ".join(wrong)), steps=steps, lines=lines)
     module.exit_json(changed=False, steps=steps, lines=lines)
 
 
