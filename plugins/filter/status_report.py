@@ -22,7 +22,7 @@ from ..plugin_utils.views import status_table as table
 
 
 def status_report(
-    results: t.Any, deployment: t.Any, planned: t.Any = None, places: t.Any = None, secrets: t.Any = None
+    results: t.Any, deployment: t.Any, planned: t.Any = None, places: t.Any = None, keys: t.Any = None
 ) -> dict[str, t.Any]:
     """Adapter: results by host on the left; locks of this run, or of one that has ended, do not count. ``places``: see `answered`."""
 
@@ -30,7 +30,7 @@ def status_report(
         return result if another(result.get("locked") or {}, this_run(TMP)) else {**result, "locked": {}}
 
     found, plan = answered(plain(results), plain(places) or {}), plain(planned) or None
-    return table.judged_report(str(deployment), found, plan, known, plain(secrets) or {})
+    return table.judged_report(str(deployment), found, plan, known, plain(keys) or {})
 
 
 def status_table(report: t.Any) -> list[str]:

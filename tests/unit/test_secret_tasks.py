@@ -36,6 +36,8 @@ KEYWORDS = (
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 EXPRESSION = re.compile(r"{[{%].*?[%}]}", re.DOTALL)
+# Parts of a variable that are none, and digests by PBKDF2.
+NONE_OF_IT = re.compile(r"__entry_checks\.(routers|address|port|certificate)\b|_secret_digests\(.*")
 
 
 @functools.cache
@@ -60,7 +62,9 @@ def names_in(value):
     """The names in the expressions of a value, and in those of the templates that it names."""
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     more = [content for name, content in TEMPLATES.items() if name in text]
-    return set(re.findall(r"\w+", " ".join(EXPRESSION.findall(" ".join([text, *more])))))
+    return set(
+        re.findall(r"\w+", " ".join(NONE_OF_IT.sub("", each) for each in EXPRESSION.findall(" ".join([text, *more]))))
+    )
 
 
 def definitions():

@@ -23,7 +23,6 @@ from ..hosts.readable import judged
 from ..plan.begun import step_of
 from ..releases.advisories import ADVISORIES, CONDITIONS, Advisory
 from ..releases.known_issues import met
-from .secret_digests import secret_digests
 
 Report = dict[str, t.Any]
 CLUSTER = "cluster"  # stands for a host in the results of a deployment in pods
@@ -92,13 +91,9 @@ def judged_report(
     results: t.Any,
     planned: t.Any,
     known: t.Callable[[t.Any], Report],
-    secrets: t.Mapping[str, t.Any],
+    wanted: t.Mapping[str, str],
 ) -> Report:
-    """The report, of which a table can be made: an answer in a wrong form costs that host only. ``known``: what counts of an answer.
-
-    ``secrets``: those of the inventory, with which services that run are compared.
-    """
-    wanted = secret_digests(planned, planned["services"], secrets) if planned and secrets else {}
+    """The report, of which a table can be made: an answer in a wrong form costs that host only. ``known``: what counts of an answer."""
 
     def judge(found: t.Any) -> Report:
         report = status_report(deployment, {host: known(result) for host, result in found.items()}, planned, wanted)

@@ -52,6 +52,7 @@ FLASHCOMM = {f"{D}.env.VLLM_ASCEND_ENABLE_FLASHCOMM1": 1}
 TORCHAIR = {f"{D}.args.additional-config": {"torchair_graph_config": {"enabled": True}}}
 QWEN_ON_TORCHAIR = {**TORCHAIR, "inference_model.path": "/m/Qwen3-30B-A3B"}
 EAGER_TORCHAIR = {**TORCHAIR, f"{D}.args.enforce-eager": True}
+OLD_ENGINE = {"inference_kv_transfer": "none", "inference_store": None, "inference_env.VLLM_USE_V1": 0}
 KV_NZ = {f"{P}.args.additional-config": {"enable_kv_nz": True}}
 
 STEPS = (
@@ -90,6 +91,7 @@ STEPS = (
     Step("DEV-PAIRS", "p2p", {f"{D}.load_balancing": "external"}, "warning", "0.16.0rc1", ""),
     Step("ADDRESS-IPV6", "p2p", {"node1.inference_address": "fd00::1"}, "error", "0.15.0rc1", "warning"),
     Step("CONFIG-ROLE", "p2p", {f"{D}.args.additional-config.layer_sharding": ["o_proj"]}, "", "0.19.1rc1", "error"),
+    Step("USE-V1", "pooled", OLD_ENGINE, "", "0.10.0rc1", "error"),
     Step("EPLB-ENVIRONMENT", "p2p", EPLB, "", "0.18.0rc1", "error"),
 )
 # Rules that compare a version and have no row, and why.
