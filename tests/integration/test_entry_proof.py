@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pathlib
 import shutil
@@ -19,6 +20,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.entry import served
 from ansible_collections.ascend.inference.plugins.module_utils.entry.proof import proof
 from ansible_collections.ascend.inference.plugins.module_utils.entry.twin import Twin
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.pair import ALIVE
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.twin import entry_checks, entry_twin
 from ansible_collections.ascend.inference.tests.integration import _entry
 
@@ -129,6 +131,23 @@ def _within(seconds, true):
     while not true() and time.monotonic() < end:
         time.sleep(0.05)
     return true()
+
+
+def test_a_hundred_models_and_teams_are_served():
+    models = {f"org/model-{number}": {"deployment": "old" if number else "new"} for number in range(100)}
+    teams = {f"team-{number}": {"keys_file": "k"} for number in range(100)}
+    deployments = {name: SETTINGS["deployments"][name] for name in ("old", "new")}
+    given = entry_twin({**SETTINGS, "deployments": deployments, "models": models, "teams": teams}, HOSTS)
+    old, new = (next(port for port in given["models"][f"org/model-{number}"]["ways"]) for number in (1, 0))
+    with Twin(given) as twin:
+        pages = {path: lambda path=path: twin.ask("GET", path, port=given["status"])[0] for path in ("/health", ALIVE)}
+        assert json.loads(twin.ask("GET", "/health", port=given["status"])[1])["routers"] == dict.fromkeys(models, 1)
+        assert len(json.loads(twin.ask("GET", "/v1/models", given["key"])[1])["data"]) == 100
+        assert pages[ALIVE]() == 200
+        twin.routers[new].close()
+        assert _within(10, lambda: pages["/health"]() == 503) and pages[ALIVE]() == 200
+        twin.routers[old].close()
+        assert _within(10, lambda: pages[ALIVE]() == 503)
 
 
 def test_without_usage_nothing_is_counted_and_the_rest_proven():

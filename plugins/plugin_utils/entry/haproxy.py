@@ -116,10 +116,10 @@ frontend clients
     use_backend %[var(txn.route)]
 @BACKENDS@frontend status
     bind 127.0.0.1:@STATUS@
-@METRICS@    http-request return status 404 unless { path /health @ALIVE@ }
-    http-request return status 503 if { path @ALIVE@ } @NOBODY@
+@STATED@@METRICS@    http-request return status 404 unless { path /health @ALIVE@ }
+    http-request return status 503 if { path @ALIVE@ } !somebody
     http-request return status 200 if { path @ALIVE@ }
-    http-request return status 503 content-type application/json lf-string '@STATES@' if @NOWAY@
+    http-request return status 503 content-type application/json lf-string '@STATES@' if silent
     http-request return status 200 content-type application/json lf-string '@STATES@'
 """
 
@@ -222,11 +222,17 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "THREADS": "1" if settings.usage else "2",
         "STATUS": str(settings.status_port),
         "ALIVE": ALIVE,
-        "NOBODY": " ".join(f"{{ nbsrv({backend(route.model)}) lt 1 }}" for route in plan.routes),
+        "STATED": lines(_stated(plan)),
         "STATES": '{"routers": {' + ", ".join(states) + "}}",
-        "NOWAY": " or ".join(f"{{ nbsrv({backend(route.model)}) lt 1 }}" for route in plan.routes),
     }
     return filled(CONFIGURATION, values)
+
+
+def _stated(plan: EntryPlan) -> t.Iterator[str]:
+    """Whether any model has a router, and whether any has none. Lines with one name are alternatives; a line has 64 words at most."""
+    for name, condition in (("somebody", "ge 1"), ("silent", "lt 1")):
+        for route in plan.routes:
+            yield f"acl {name} nbsrv({backend(route.model)}) {condition}"
 
 
 def _usage(plan: EntryPlan, folder: str) -> dict[str, str]:
