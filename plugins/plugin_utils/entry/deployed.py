@@ -89,6 +89,8 @@ def _unrouted(settings: t.Any) -> dict[str, dict[str, t.Any]]:
         return dict(value) if isinstance(value, t.Mapping) else {}
 
     settings = mapping(settings)
+    if settings.get("state") == "absent":
+        return {}  # what is removed needs no routers, and no plan that can be read
     given, models = mapping(settings.get("deployments")), mapping(settings.get("models"))
     names = [*given]
     for model in map(mapping, models.values()):

@@ -121,6 +121,8 @@ def test_the_key_is_that_of_the_deployment_unless_a_router_adds_it(stored):
 def test_a_plan_that_cannot_be_used_is_refused(stored):
     assert "its version is 1" in refusal(stored, changed={"plan_version": 1})
     assert "No such file" in refusal(stored, plan="absent.json")
+    removed = {**SETTINGS, "state": "absent", "deployments": {"qwen": {"plan": "absent.json"}}}
+    assert found(removed) == {}, "an entry is removed without plans"
     for broken in ({"services": None}, {"verify": {}}, {"services": [{"kind": "router"}]}, {"hosts": []}):
         assert "plan.json cannot be read" in refusal(stored, changed=broken), broken
     closed = {"firewall": {"state": "present"}, "verify": {**stored.plan["verify"], "entry": {"kind": "nginx"}}}
