@@ -150,6 +150,14 @@ def test_a_hundred_models_and_teams_are_served():
         assert _within(10, lambda: pages[ALIVE]() == 503)
 
 
+def test_a_router_in_two_deployments_has_the_shares_of_both():
+    deployments = {"old": {"routers": ["192.0.2.1:1"]}, "new": {"routers": ["192.0.2.1:1", "192.0.2.2:1"]}}
+    models = {"qwen3": {"deployments": {"old": 50, "new": 50}}}
+    teams = {"lab": {"keys_file": "l"}}
+    steps = proof(entry_twin({**SETTINGS, "deployments": deployments, "models": models, "teams": teams}, HOSTS))
+    assert {step["step"]: step["detail"] for step in steps if step["status"] == "failed"} == {}
+
+
 def test_without_usage_nothing_is_counted_and_the_rest_proven():
     models = {"qwen3": {"deployment": "old", "fallback": "new"}, "ds": {"deployment": "qwen"}}
     teams = {"lab": {"keys_file": "l", "requests_per_minute": 5}}

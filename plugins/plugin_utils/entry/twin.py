@@ -14,7 +14,7 @@ import typing as t
 from ...module_utils.entry.twin import PLACE
 from . import haproxy
 from .pair import pair_of
-from .plan import entry_plan
+from .plan import Route, entry_plan
 from .reading import read_entry, ways
 from .settings import Team
 
@@ -60,9 +60,7 @@ def entry_twin(settings: t.Any, hosts: t.Mapping[str, str]) -> dict[str, t.Any]:
         "key": _key(TEAM),
         "models": {
             route.model: {
-                "ways": {
-                    way.address.rpartition(":")[2]: way.weight for way in route.ways if not way.spare and way.weight
-                },
+                "ways": _weights(route),
                 "spare": [way.address.rpartition(":")[2] for way in route.ways if way.spare],
                 "other": route.other,
                 "key": keys.get(route.keys, ""),
@@ -98,6 +96,16 @@ def entry_checks(
         "port": entry.port,
         "certificate": digest and digest.hexdigest(),
     }
+
+
+def _weights(route: Route) -> dict[str, int]:
+    """The weight of each router, which may be in several deployments of the model."""
+    weights: dict[str, int] = {}
+    for way in route.ways:
+        if not way.spare and way.weight:
+            port = way.address.rpartition(":")[2]
+            weights[port] = weights.get(port, 0) + way.weight
+    return weights
 
 
 def _first(text: str) -> str:
