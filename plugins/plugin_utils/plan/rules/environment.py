@@ -21,6 +21,7 @@ OWN = {
     "VLLM_HOST_IP": "inference_address of the host",
     "MOONCAKE_CONFIG_PATH": "inference_store",
     "MOONCAKE_MASTER": "inference_store",  # read instead of mooncake.json's master_server_address
+    "MOONCAKE_GLOBAL_SEGMENT_SIZE": "inference_pools.<pool>.store_segment_size",  # the same of global_segment_size
     "DISAGGREGATED_PREFILL_RANK_TABLE_PATH": "inference_kv_transfer",
     "VLLM_MOONCAKE_BOOTSTRAP_PORT": "inference_pools.<pool>.ports.bootstrap",
     "VLLM_LLMDD_RPC_PORT": "inference_pools.<pool>.ports.llmdatadist",

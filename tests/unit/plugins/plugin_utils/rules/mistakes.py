@@ -799,6 +799,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ENV-NAME", "p2p", {"inference_env.HCCL BUFFSIZE": 600}),
     M("ENV-DERIVED", "p2p", {f"{D}.env.ASCEND_RT_VISIBLE_DEVICES": "0,1"}),
     M("ENV-DERIVED", "both", {"inference_env.MOONCAKE_MASTER": "10.9.9.9:50088"}),
+    M("ENV-DERIVED", "both", {f"{D}.env.MOONCAKE_GLOBAL_SEGMENT_SIZE": "1GB"}),
     W("ENV-CARDS", "p2p", {"inference_env.GLOO_SOCKET_IFNAME": "docker0"}),
     W("ENV-BINDERS", "p2p", {"inference_env.CPU_AFFINITY_CONF": "1"}),
     M("ENV-PROXY", "p2p", {"inference_env.HTTPS_PROXY": "http://10.9.9.9:3128"}),
