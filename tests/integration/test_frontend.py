@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import socket
 import ssl
@@ -166,13 +167,16 @@ def test_a_renewed_certificate_is_loaded_without_a_restart_or_a_lost_request(fro
         return ssl.get_server_certificate(("127.0.0.1", port)) == pathlib.Path(new).read_text()
 
     def client():
-        """New connections, each for three requests."""
+        """New connections, each for three requests or until nginx closes it, which is looked for before each request as clients' libraries do."""
         while not over.is_set():
             connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+            connection.connect()
             for dummy in range(3):
                 connection.request("POST", "/v1/completions", b"{}", {"Authorization": "Bearer second-KEY"})
                 answer = connection.getresponse()
                 statuses.append((answer.status, answer.read()))
+                if select.select([connection.sock], [], [], 0.1)[0]:
+                    break
             connection.close()
 
     clients = [threading.Thread(target=client) for dummy in range(4)]
@@ -191,6 +195,7 @@ def test_a_renewed_certificate_is_loaded_without_a_restart_or_a_lost_request(fro
         each.join()
     assert served() and process.poll() is None, log.read_text()
     assert set(statuses) == {(200, b"onetwo")} and len(statuses) > 8, statuses
+    assert Backend.asked.count("/v1/completions") == len(statuses), "each request has had its answer"
     assert "the certificate was renewed" in log.read_text()
     for pid in children(process.pid):
         assert b"first.Key" not in pathlib.Path(f"/proc/{pid}/environ").read_bytes()

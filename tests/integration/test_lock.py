@@ -127,6 +127,7 @@ def begin(tmp_path):
         plan = {
             "deployment": "sample",
             "directory": "~/root/deployments/sample",
+            "placement": {"instances": []},
             "digest": "d",
             "runtime": "systemd",
             "runtime_settings": {},
