@@ -89,7 +89,7 @@ class RouterPod:
     """Runs the forwarder of the router's pod, from the ConfigMap that the newest ready pod mounts."""
 
     def __init__(self, api):
-        self.api, self.name, self.slots, self.loop = api, "", [], None
+        self.api, self.name, self.slots, self.loop, self.thread = api, "", [], None, None
 
     def step(self):
         """Restart it when the pod mounts another ConfigMap."""
@@ -100,6 +100,7 @@ class RouterPod:
             return
         if self.loop:
             self.loop.call_soon_threadsafe(self.loop.stop)
+            self.thread.join()  # the next one listens at the same addresses
             self.loop = None
         self.name, self.slots = name, []
         if name:
@@ -114,15 +115,25 @@ class RouterPod:
         words = shlex.split(data["router.sh"], comments=True)
         self.slots = [program.slot(words[place + 1]) for place, word in enumerate(words) if word == "--engine"]
         forwarder, self.loop = program.Forwarder(self.slots), asyncio.new_event_loop()
-        threading.Thread(target=self.serve, args=(self.loop, forwarder), daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, args=(self.loop, forwarder), daemon=True)
+        self.thread.start()
 
     @staticmethod
     def serve(loop, forwarder):
-        """Until the loop is stopped; its sockets are closed with it."""
+        """Until the loop is stopped."""
+        servers, create = [], loop.create_server
+
+        async def created(*given, **named):
+            servers.append(await create(*given, **named))
+            return servers[-1]
+
+        loop.create_server = created
         asyncio.set_event_loop(loop)
         loop.run_until_complete(forwarder.listen())
         loop.create_task(forwarder.follow())
         loop.run_forever()
+        for server in servers:
+            server.close()
         for task in asyncio.all_tasks(loop):
             task.cancel()
         loop.run_until_complete(asyncio.sleep(0))
