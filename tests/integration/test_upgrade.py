@@ -119,6 +119,7 @@ def plan(folder, release):
         "runtime_settings": {},
         "root": str(folder),
         "directory": f"{folder}/deployments/inference",
+        "placement": {"instances": []},
         "revision": f"r-{release}",
         "services": [],
         "software": software,
