@@ -32,7 +32,7 @@ def changed(value, change, picked):
 def mixed(answer, settings, name):
     """What the module answers after each attack: facts and texts, which are of the right types, so that a run goes on, and wrong types where it is wanted."""
     attacks = ["texts", "facts"] if settings["attack"] == "mixed" else [settings["attack"]]
-    for attack in [*attacks, *(["types"] if re.fullmatch(settings.get("wrong", ""), name) else [])]:
+    for attack in [*attacks, *(["types"] if re.fullmatch(settings.get("wrong") or "(?!)", name) else [])]:
         chosen = random.Random(f"{settings.get('seed', 0)} {name}")  # noqa: S311 # the same in each run
         answer = attacked(answer, {**settings, "attack": attack}, chosen)
     return answer

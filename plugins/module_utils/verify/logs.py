@@ -67,7 +67,13 @@ def read(
     from transferred lines and vLLM's averages; tail: the last TAIL_LINES lines; causes: findings for the known causes of failures in the last lines of
     the log.
     """
-    return {name: _evidence(name, log, marks.get(name, {}), lines, run) for name, log in services}
+    return {name: _evidence(name, log, _since(marks, name), lines, run) for name, log in services}
+
+
+def _since(marks: Any, name: str) -> dict[str, int]:
+    """The mark of a service. It came back from this host by way of the controller, so only numbers count."""
+    found = marks.get(name) if isinstance(marks, dict) else None
+    return {key: value for key, value in found.items() if type(value) is int} if isinstance(found, dict) else {}
 
 
 def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str, Any]:
@@ -97,7 +103,7 @@ def counts(
     flags: {name of a red flag: lines}; first: the first such line; expired: number of lines about requests that began before, which are
     no flags; transfers and transfer_ms: how many, and the sum of their milliseconds.
     """
-    return {name: _counts(log, marks.get(name, {}), lines, run) for name, log in services}
+    return {name: _counts(log, _since(marks, name), lines, run) for name, log in services}
 
 
 def _counts(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
-from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import Script, Step
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import Script, Step, file_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.store import Store
 
 
@@ -21,4 +21,5 @@ class ActionModule(ActionBase):
             store.keep_host(host, {"context": {}, "found": {}, "directory": "/nowhere/deployments/none"})
         store.keep_script(Script(steps, [], []))
         found = {"titles": [step.title for step in steps], "orphaned": [step.orphaned for step in steps]}
+        found["files"] = [file_of(step) for step in steps]
         return {**super().run(tmp, task_vars), "changed": False, "alone": store.alone(), **found}

@@ -331,3 +331,10 @@ def test_a_container_is_counted_and_is_never_too_long():
     assert (found["readable"], found["transfers"], found["transfer_ms"]) == (True, 2, 6.0)
     found = logs.counts([("b", Log("docker", "", "b"))], {}, LINES, lambda argv: (1, "gone"))["b"]
     assert (found["readable"], found["transfers"], found["flags"], found["first"]) == (False, 0, {}, "")
+
+
+def test_of_a_mark_only_numbers_count():
+    """It comes back from the host's own answer by way of the controller."""
+    wrong = {"a": {"size": ["x"], "inode": 7, "time": "now"}, "b": "x"}
+    assert [logs._since(wrong, name) for name in ("a", "b", "c")] == [{"inode": 7}, {}, {}]
+    assert logs._since("x", "a") == {}
