@@ -138,9 +138,10 @@ def master_address(case: Case) -> t.Iterator[Finding]:
     if value is None or "://" in str(value):
         return
     path, hosts = client_path(case, "master_server_address"), {service.host for service, dummy, dummy in case.engines}
+    apart = not any(LOOPBACK.match(f"{service.address}:") for service, dummy, dummy in case.engines)  # not one machine
     if not KINDS["endpoint"].pattern.fullmatch(str(value)):
         yield Finding.at(path, value, f"'{value}' is not an address with a port")
-    elif len(hosts) > 1 and LOOPBACK.match(str(value)):
+    elif len(hosts) > 1 and apart and LOOPBACK.match(str(value)):
         yield Finding.at(path, value, f"'{value}' means each host itself, and engines run on {len(hosts)} hosts")
 
 
