@@ -16,12 +16,14 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 from ansible_collections.ascend.inference.plugins.module_utils.host.virtual_address import INTERFACE
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry import haproxy
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.made import entry_files, entry_service
+from ansible_collections.ascend.inference.tests.integration._certificate import certify
 from ansible_collections.ascend.inference.tests.integration._entry import COMPLETIONS, ENGINES, KEYS, Deployment
 from ansible_collections.ascend.inference.tests.integration._namespaces import HELD, run, until
 
@@ -196,12 +198,8 @@ class Entry:
 
 def certificate(opened, name):
     """Text of a certificate for the address, and of its key."""
-    folder = pathlib.Path(run("mktemp", "-d").strip())
-    opened.callback(shutil.rmtree, folder)
-    crt, key = folder / "crt", folder / "key"
-    argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"]
-    run(*argv, "-addext", f"subjectAltName=IP:{VIRTUAL}", "-keyout", str(key), "-out", str(crt))
-    return crt.read_text(), key.read_text()
+    folder = opened.enter_context(tempfile.TemporaryDirectory())
+    return certify(f"{folder}/crt", name, f"IP:{VIRTUAL}")
 
 
 def connected(timeout=30):

@@ -20,6 +20,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry import haproxy
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.made import entry_files
 from ansible_collections.ascend.inference.tests.integration import _entry
+from ansible_collections.ascend.inference.tests.integration._certificate import certify
 from ansible_collections.ascend.inference.tests.integration._entry import COMPLETIONS, ENGINES, KEYS
 
 QWEN, DS = {"messages": [], "model": "qwen3"}, {"messages": [], "model": "org/ds-v4"}
@@ -73,10 +74,7 @@ def test_haproxy_reads_every_line(tmp_path, tls):
     }
     texts = {"k": "sha256:" + "a" * 64}
     if tls:
-        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=x"]
-        command += ["-keyout", "key", "-out", "cert"]
-        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-        texts.update({name: (tmp_path / name).read_text() for name in ("cert", "key")})
+        texts["cert"], texts["key"] = certify(tmp_path / "cert")
     for file in entry_files(
         settings, {"h": "::1"}, texts, "h", folder=str(tmp_path), run=str(tmp_path), state=str(tmp_path)
     ):

@@ -17,7 +17,6 @@ import select
 import shutil
 import socket
 import ssl
-import subprocess
 import threading
 import time
 import typing
@@ -25,6 +24,7 @@ import urllib.request
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render import frontend as rendered
+from ansible_collections.ascend.inference.tests.integration._certificate import certify
 from ansible_collections.ascend.inference.tests.integration._frontend import (
     SECRETS,
     ask,
@@ -126,13 +126,6 @@ def test_an_answer_is_streamed(frontend):
         begin = time.monotonic()
         assert (first, answer.read()) == (b"one", b"two")
         assert time.monotonic() - begin > 0.5
-
-
-def certify(place, days=2):
-    """Write a certificate of its own for 127.0.0.1 to a file, and its key beside it."""
-    argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", str(days), "-subj", "/CN=localhost"]
-    argv += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", place, "-keyout", place + ".key"]
-    subprocess.run(argv, check=True, capture_output=True)
 
 
 def test_tls(frontend, tmp_path):

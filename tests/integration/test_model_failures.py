@@ -16,6 +16,7 @@ import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.files import listing
+from ansible_collections.ascend.inference.tests.integration._certificate import certify
 from ansible_collections.ascend.inference.tests.integration._hub import Fault, Hub, tiny_model
 from ansible_collections.ascend.inference.tests.integration.test_model_hubs import (
     FIRST,
@@ -69,23 +70,7 @@ def test_a_revision_that_moves_while_it_is_fetched(tmp_path, kind):
 @pytest.mark.parametrize("kind", HUBS)
 def test_a_hub_whose_certificate_is_of_an_own_authority(tmp_path, kind):
     pem = tmp_path / "hub.pem"
-    argv = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=hub",
-        "-keyout",
-        pem,
-    ]
-    argv += ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-out", tmp_path / "authority.pem"]
-    subprocess.run([str(word) for word in argv], check=True, capture_output=True)
-    pem.write_text(pem.read_text() + (tmp_path / "authority.pem").read_text())
+    pem.write_text("".join(reversed(certify(tmp_path / "authority.pem", also="IP:127.0.0.1,DNS:localhost"))))
     files = tiny_model()
     with Hub(files, certificate=str(pem)) as hub:
         refused = deliver(tmp_path, hub, kind)[0]

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import json
 import socket
 import ssl
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from ..tools.http_client import Target, ask
+
 TIMEOUT = 60.0
+MOST_AT_ONCE = 64
 DOWN = (429, 502, 503, 504)  # the router does not serve now, which says nothing of the name; 500 may be about it
 REQUESTS = (  # the first one that a router serves: models for text, for chats alone, and for embeddings
     ("/v1/completions", {"prompt": "1", "max_tokens": 1}),
@@ -22,37 +25,27 @@ REQUESTS = (  # the first one that a router serves: models for text, for chats a
 
 
 def routers(ways: list[dict[str, str]], keys: dict[str, str]) -> list[dict[str, str]]:
-    """A step for each router: one request with one token. ``ways``: ``{model, address, key}``, where ``key`` is a name of ``keys``."""
-    steps = []
-    for way in ways:
-        step = {"step": f"{way['model']} at {way['address']}", "status": "passed"}
-        refused, down = [], False
-        try:
-            for path, body in REQUESTS:
-                status, text = _post(way["address"], path, keys.get(way["key"], ""), dict(body, model=way["model"]))
-                if status == 200:
-                    step["detail"] = "answers " + path
-                    break
-                refused.append(f"{path} got {status} {text[:120]}")
-                down = down or status in DOWN
-            else:
-                step.update(status="skipped" if down else "failed", detail="; ".join(refused))
-        except (OSError, http.client.HTTPException) as error:
-            step.update(status="skipped", detail=f"does not answer: {error}")
-        steps.append(step)
-    return steps
+    """A step for each router: one request with one token. ``ways``: ``{model, address, key}``, where ``key`` is a name of ``keys``.
+
+    All at the same time: of those that hang, each would cost TIMEOUT.
+    """
+    if not ways:
+        return []
+    with ThreadPoolExecutor(min(len(ways), MOST_AT_ONCE)) as pool:
+        return list(pool.map(lambda way: _served(way, keys.get(way["key"], "")), ways))
 
 
-def _post(address: str, path: str, key: str, body: dict[str, Any]) -> tuple[int, str]:
-    host, dummy, port = address.rpartition(":")
-    connection = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=TIMEOUT)
-    try:
-        headers = {"Content-Type": "application/json", **({"Authorization": "Bearer " + key} if key else {})}
-        connection.request("POST", path, json.dumps(body), headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode("utf-8", "replace")
-    finally:
-        connection.close()
+def _served(way: dict[str, str], key: str) -> dict[str, str]:
+    step, refused, down = f"{way['model']} at {way['address']}", [], False
+    for path, body in REQUESTS:
+        reply = ask(Target(f"http://{way['address']}", key), path, dict(body, model=way["model"]), TIMEOUT)
+        if reply.error:
+            return {"step": step, "status": "skipped", "detail": f"does not answer: {reply.detail}"}
+        if reply.status == 200:
+            return {"step": step, "status": "passed", "detail": "answers " + path}
+        refused.append(f"{path} got {reply.status} {reply.body[:120]}")
+        down = down or reply.status in DOWN
+    return {"step": step, "status": "skipped" if down else "failed", "detail": "; ".join(refused)}
 
 
 def door(address: str, port: int, digest: str) -> list[dict[str, str]]:

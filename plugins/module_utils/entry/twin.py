@@ -9,8 +9,6 @@ It shows what the entry does with each team and model without a request to an en
 from __future__ import annotations
 
 import ctypes
-import http.client
-import json
 import os
 import re
 import shutil
@@ -21,6 +19,8 @@ import tempfile
 import time
 from typing import Any
 
+from ..tools import http_client
+from ..tools.http_client import Target
 from .stand_in import StandIn
 
 PLACE = "/TWIN"  # stands for the folder in texts and commands
@@ -92,16 +92,11 @@ class Twin:
 
     def ask(self, method: str, path: str, key: str = "", body: Any = None, port: Any = None) -> tuple[int, str]:
         """Status and text of an answer. Raises OSError if there is none."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports[str(port or self.given["clients"])], timeout=70)
-        try:
-            headers = {"Authorization": "Bearer " + key} if key else {}
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode("utf-8", "replace")
-        except http.client.HTTPException as error:
-            raise OSError(f"broken answer: {error!r}") from error
-        finally:
-            connection.close()
+        target = Target(f"http://127.0.0.1:{self.ports[str(port or self.given['clients'])]}", key)
+        reply = http_client.ask(target, path, body, 70, method=method)
+        if reply.error:
+            raise OSError(f"broken answer: {reply.detail}")
+        return reply.status, reply.body
 
     def reached(self) -> dict[str, int]:
         """How many requests each router has had, by the ports that stand for them."""

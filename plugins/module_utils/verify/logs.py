@@ -73,7 +73,11 @@ def read(
 def _since(marks: Any, name: str) -> dict[str, int]:
     """The mark of a service. It came back from this host by way of the controller, so only numbers count."""
     found = marks.get(name) if isinstance(marks, dict) else None
-    return {key: value for key, value in found.items() if type(value) is int} if isinstance(found, dict) else {}
+    return {key: value for key, value in found.items() if _is_number(value)} if isinstance(found, dict) else {}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str, Any]:
