@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers judge artefact releases bench mutation check near renew times lock env clean
+.PHONY: help demo demo-pool demo-entry demo-bench demo-remove test test-long lint sanity units cores docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers judge artefact releases bench mutation check near renew times lock env clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -18,6 +18,9 @@ demo: ## deploy a small model on this machine with disaggregated prefill and dec
 demo-pool: ## the same with two instances that share a KV store
 	@bash .ci/playbook.sh site inventories/local_pool $(ARGS)
 
+demo-entry: ## both behind one entry with TLS, two teams and two hosts (nodes in Docker)
+	@bash .ci/demo_entry.sh
+
 demo-bench: demo ## measure the demo; reports: bench.html, bench.md and bench.json in .cache
 	@bash .ci/playbook.sh bench inventories/local -e inference_bench_html=$(CURDIR)/.cache/bench.html \
 	  -e inference_bench_markdown=$(CURDIR)/.cache/bench.md -e inference_bench_json=$(CURDIR)/.cache/bench.json $(ARGS)
@@ -25,6 +28,7 @@ demo-bench: demo ## measure the demo; reports: bench.html, bench.md and bench.js
 demo-remove: ## stop and remove the demos
 	@bash .ci/playbook.sh remove inventories/local $(ARGS)
 	@bash .ci/playbook.sh remove inventories/local_pool $(ARGS)
+	@bash .ci/demo_entry.sh remove
 
 test: ## all targets from lint to judge; PARTS="lint units" selects, SKIP=molecule excludes, JOBS=1 runs one at a time
 	@$(PYTHON) .ci/test.py $(PARTS)

@@ -68,8 +68,13 @@ class Clients:
     @property
     def gap(self) -> float:
         """The longest time without an answer."""
-        ends = [*sorted(self.answers), time.monotonic()]
-        return round(max(later - earlier for earlier, later in itertools.pairwise(ends)), 1) if self.answers else 999.0
+        return longest(self.answers)
+
+
+def longest(answers: list[float]) -> float:
+    """The longest time between two answers, or since the last one, in seconds."""
+    ends = [*sorted(answers), time.monotonic()]
+    return round(max(later - earlier for earlier, later in itertools.pairwise(ends)), 1) if answers else 999.0
 
 
 class Nodes:
