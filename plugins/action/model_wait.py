@@ -22,16 +22,18 @@ ARGUMENTS = {
     "start_timeout": {"type": "int", "default": 60},
 }
 LEAST, MOST = 1.0, 30.0  # seconds between two looks
+STILL = 1800.0  # seconds in which a thousandth of the bytes, or a file, has to come: less is no hub and no host that hands a model over
 
 
 class ActionModule(Asked):
     """Adapter: asks the host now and then. Other hosts go on meanwhile, also those that no fork of the controller waits for."""
 
     def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> Record:
-        """The last state. Whether the delivery succeeded is known from its own result."""
+        """The last state, and ``late``. Whether the delivery succeeded is known from its own result, and a late one is no reason to leave the host."""
         result: Record = super().run(tmp, task_vars)
         _unused, given = self.validate_argument_spec(argument_spec=ARGUMENTS)
         host, begin, first = str(task_vars["inventory_hostname"]), time.monotonic(), 0
+        moved, seen = begin, (0, 0)
         while True:
             found = self._execute_module(INFO, {"path": given["path"]}, task_vars=task_vars)
             progress, elapsed = found.get("progress") or {}, time.monotonic() - begin
@@ -39,16 +41,34 @@ class ActionModule(Asked):
             starting = not ours and not found.get("exists") and elapsed < given["start_timeout"]
             if found.get("failed") or not (ours and progress.get("runs")) and not starting:
                 return {**result, **found, "changed": False}
-            if elapsed > given["timeout"]:
-                late = f"the model did not come within {given['timeout']} s. Fix: run again, which goes on; or increase model_timeout"
-                return {**result, "failed": True, "msg": late}
+            late = late_text(elapsed, given["timeout"], time.monotonic() - moved)
+            if late:
+                return {**result, **found, "changed": False, "late": late}
             pause = LEAST
             if ours:
+                if has_moved(seen, progress):
+                    moved, seen = time.monotonic(), (int(progress["files_done"]), int(progress["bytes_there"]))
                 first = first or int(progress["bytes_there"])
                 text, left = shown(progress, int(progress["bytes_there"]) - first, elapsed)
                 pause = min(max(left / 4, LEAST), MOST)
                 Display().display(visible(f"  {host}: {text}"))
             time.sleep(pause)
+
+
+def late_text(elapsed: float, timeout: int, still: float) -> str:
+    """Why nobody waits any longer; empty if one does."""
+    if elapsed > timeout:
+        return f"the model did not come within {timeout} s. Fix: run again, which goes on; or increase model_timeout"
+    if still > STILL:
+        return f"nearly nothing of the model came for {STILL / 60:.0f} min. Fix: look at the network and at what hands it over; run again, which goes on"
+    return ""
+
+
+def has_moved(seen: tuple[int, int], progress: Record) -> bool:
+    """Whether more than nearly nothing happened since (files, bytes) were seen; bytes become fewer where a damaged file is removed."""
+    files, there = seen
+    moved = abs(int(progress["bytes_there"]) - there)
+    return int(progress["files_done"]) > files or moved * 1000 >= max(int(progress["bytes"]), 1)
 
 
 def shown(progress: Record, came: int, elapsed: float) -> tuple[str, float]:

@@ -50,4 +50,8 @@ progress:
   description: As M(ascend.inference.model_delivery_info) returned it at last.
   returned: success
   type: dict
+late:
+  description: Why nobody waited any longer for a delivery that was still at work.
+  returned: when it did not end in time, or nearly nothing came
+  type: str
 """

@@ -108,15 +108,28 @@ def test_one_host_fetches_and_the_others_get_it_from_hosts(cluster):
 
 
 def test_a_host_with_a_damaged_file_gives_it_to_nobody(cluster):
-    """Its record is right, and a byte of the file is not: who takes it compares with what the controller has."""
+    """Its record is right, and a byte of the file is not: who takes it compares with what the controller has, and two of them leave it."""
     files = tiny_model()
     with Hub(files) as hub:
         assert cluster.run(f"{hub.address}/web", "--limit", "n1").code == 0
         shard = cluster.own["n1"] / "models/m" / SECOND
         shard.write_bytes(bytes(len(shard.read_bytes())))
-        done = cluster.run(f"{hub.address}/web")
+        done = cluster.run(f"{hub.address}/web", "--limit", "n1,n2")
         assert done.code != 0 and f"{SECOND} has another content" in done.text, done.output
-        assert not (cluster.own["n2"] / "models/m").exists() and not (cluster.own["n3"] / "models/m").exists()
+        assert not (cluster.own["n2"] / "models/m").exists()
+        done = cluster.run(f"{hub.address}/web")
+        assert done.code != 0 and "n2, n3 got other files" in done.text and "n2 fetches" in done.text, done.output
+        assert cluster.files("n2") == cluster.files("n3") == files and hub.fetched(SECOND) == 2
+
+
+def test_another_content_than_model_digest_costs_the_host_that_brought_it(cluster):
+    files = tiny_model()
+    rows = [{"name": name, "size": len(content), "sha256": digest(content)} for name, content in files.items()]
+    with Hub(files) as hub:
+        assert cluster.run(f"{hub.address}/web", "--limit", "n3", model_digest=listing.digest(rows)).code == 0
+    with Hub({**files, SECOND: bytes(len(files[SECOND]))}) as hub:
+        done = cluster.run(f"{hub.address}/web", "--limit", "n1,n2", model_digest=listing.digest(rows))
+    assert done.code != 0 and hub.fetched(SECOND) == 2 and done.text.count("and model_digest is") >= 2, done.output
 
 
 def test_a_fetch_that_fails_leaves_no_model_and_is_gone_on_with(cluster):

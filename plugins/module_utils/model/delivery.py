@@ -21,6 +21,7 @@ from .web import PARTIAL, Refused
 
 STATE = "state.json"
 KEPT = ".unpacking"  # the folder beside the model's path, as that of an archive
+OTHER_CONTENT = "has another content than listed"
 SPARE = 2**28  # bytes that stay free
 CLIENTS = ".cache"  # of huggingface_hub, which uses a new name for each transfer
 PART = re.compile(
@@ -146,7 +147,7 @@ class Delivery:
             known = self._compared(file, path)
         if not known:
             raise Refused(
-                f"{file['name']} has another content than listed, so nothing of the model is used. That file was removed. Fix: run again; if that "
+                f"{file['name']} {OTHER_CONTENT}, so nothing of the model is used. That file was removed. Fix: run again; if that "
                 "does not help, the revision moved while it was fetched, or a server on the way has a damaged copy"
             )
         self.kept[file["name"]] = known

@@ -13,11 +13,13 @@ import math
 import typing as t
 
 from ...module_utils.files import listing
+from ...module_utils.model.delivery import OTHER_CONTENT
 
 Record = dict[str, t.Any]
 OTHER = "its model has another content than that of most hosts that have it, or than model_digest says"
 REFUSED = "This host gives nothing to others. Fix: look at it, remove the model there, and run again"
 SPARE_ROUNDS = 3  # for hosts that fail in a round
+WITNESSES = 2  # so many hosts have to find other files at a host that gives: one of them may lie itself
 
 
 def manifest(listed: Record, records: t.Sequence[Record], digest: str = "") -> list[Record]:
@@ -66,11 +68,20 @@ def _digest_of(record: Record) -> str:
     return found if record.get("digest") == found else ""
 
 
-def next_round(states: dict[str, Record], source: str, files: list[Record], copies: int = 1, number: int = 0) -> Record:
-    """``{pairs: {host: host it copies from}, sources, lacking, problems: {host: what is wrong}}``.
+def next_round(
+    states: dict[str, Record],
+    source: str,
+    files: list[Record],
+    copies: int = 1,
+    number: int = 0,
+    before: t.Mapping[str, t.Any] | None = None,
+) -> Record:
+    """``{pairs: {host: host it copies from}, sources, lacking, problems: {host: what is wrong}, distrusted, found}``.
 
     ``states``: results of model_delivery_info by host, in order.
-    Each source serves ``copies`` hosts at the same time. ``number`` counts rounds: a host that failed gets another source in the next one.
+    Each source serves ``copies`` hosts at the same time. ``number`` counts rounds: a host that failed gets another source in the next one, and where
+    there is none, another host tries. ``before`` is the last round: ``found`` are the hosts that found other files than those decided at a source, and
+    a source at which some of them did is ``distrusted``.
     """
     digest = listing.digest(files)
     have, lacking, problems = [], [], {}
@@ -82,12 +93,34 @@ def next_round(states: dict[str, Record], source: str, files: list[Record], copi
             problems[host] = f"{host}: {difference(state, source) or OTHER}"
         else:
             lacking.append(host)
-    offers = [host for _copy in range(copies) for host in have]
-    shift = number % len(offers) if offers else 0
-    offers = offers[shift:] + offers[:shift]
-    pairs = dict(zip(lacking, offers, strict=False))
+    found = _found_other(before or {}, states, lacking)
+    distrusted = [host for host in have if len(found.get(host, [])) >= WITNESSES]
+    offers = [host for _copy in range(copies) for host in have if host not in distrusted]
+    pairs = dict(zip(_turned(lacking, number // max(len(offers), 1)), _turned(offers, number), strict=False))
     sources = [host for host in have if host in pairs.values()]
-    return {"pairs": pairs, "sources": sources, "lacking": lacking, "problems": problems}
+    return {
+        "pairs": pairs,
+        "sources": sources,
+        "lacking": lacking,
+        "problems": problems,
+        "distrusted": distrusted,
+        "found": found,
+    }
+
+
+def _turned(hosts: list[str], number: int) -> list[str]:
+    shift = number % len(hosts) if hosts else 0
+    return hosts[shift:] + hosts[:shift]
+
+
+def _found_other(before: t.Mapping[str, t.Any], states: dict[str, Record], lacking: list[str]) -> dict[str, list[str]]:
+    """Who found another content at which source, in all rounds until now."""
+    found = {source: list(hosts) for source, hosts in before.get("found", {}).items()}
+    for host, source in before.get("pairs", {}).items():
+        said = (states.get(host, {}).get("progress") or {}).get("error")
+        if host in lacking and OTHER_CONTENT in str(said) and host not in found.get(source, []):
+            found.setdefault(source, []).append(host)
+    return found
 
 
 def difference(state: Record, source: str) -> str:

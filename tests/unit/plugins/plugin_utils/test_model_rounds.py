@@ -56,6 +56,39 @@ def test_a_host_that_failed_gets_another_source_in_the_next_round():
     assert {next_round(states, SOURCE, FILES, number=number)["pairs"]["c"] for number in (0, 1)} == {"a", "b"}
 
 
+OTHER = {
+    **LACKS,
+    "progress": {"error": "w.safetensors has another content than listed, so nothing of the model is used"},
+}
+CLOSED = {**LACKS, "progress": {"error": "w.safetensors: the port is closed"}}
+
+
+def played(states, *after):
+    """The rounds of which the first begins with ``states``, and each further one with these changes."""
+    found = [next_round(states, SOURCE, FILES)]
+    for number, changed in enumerate(after, 1):
+        states = {**states, **{host: changed for host in found[-1]["pairs"]}}
+        found.append(next_round(states, SOURCE, FILES, number=number, before=found[-1]))
+    return found
+
+
+def test_a_source_at_which_two_hosts_found_other_files_gives_nothing_more():
+    """Each round another host tries where there is one source, so that one that lies accuses nobody alone."""
+    states = {"a": HAS, "b": LACKS, "c": LACKS, "d": LACKS}
+    first, second, third = played(states, OTHER, OTHER)
+    assert [each["pairs"] for each in (first, second)] == [{"b": "a"}, {"c": "a"}] and second["distrusted"] == []
+    assert third["distrusted"] == ["a"] and third["pairs"] == {} and third["found"] == {"a": ["b", "c"]}
+
+
+def test_a_source_that_cannot_be_reached_is_not_accused():
+    states = {"a": HAS, "b": LACKS, "c": LACKS}
+    assert all(not each["distrusted"] for each in played(states, CLOSED, CLOSED, CLOSED, CLOSED))
+
+
+def test_one_host_alone_accuses_nobody():
+    assert all(not each["distrusted"] for each in played({"a": HAS, "b": LACKS}, OTHER, OTHER, OTHER))
+
+
 @pytest.mark.parametrize(
     "state, text",
     [
