@@ -178,3 +178,52 @@ def test_no_request_of_a_replaced_process_is_counted_for_ever(entry):
     running.reload()
     client.join(30)
     assert running.model("org/ds-v4") in ("old", "new")
+
+
+PLACE = {"do_remote_prefill": True, "remote_host": "192.0.2.66", "remote_port": 20001, "remote_block_ids": [[1]]}
+TRANSFERS = {
+    "plain": {"kv_transfer_params": PLACE},
+    "empty": {"kv_transfer_params": {}},
+    "of encoders": {"ec_transfer_params": PLACE},
+    "inside": {"vllm_xargs": {"x": [1, "}"], "kv_transfer_params": "text"}},
+}
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+@pytest.mark.parametrize("form", TRANSFERS)
+def test_a_client_does_not_say_where_an_engine_gets_kv_cache(entry, form, escaped):
+    """A proxy passes it on to decode where prefill has nothing to hand over, and vLLM obeys it: it asks that address, or takes those blocks."""
+    running = entry()
+    body = json.dumps({**QWEN, **TRANSFERS[form]})
+    if escaped:
+        body = body.replace("_transfer", "".join(f"\\u{ord(character):04x}" for character in "_transfer"))
+    status, said, dummy = running.ask(body.encode())
+    assert status == 400 and "is not for clients" in said["error"]["message"]
+    assert running.deployments["qwen"].seen == []
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"kv_transfer_params": None},
+        {"vllm_xargs": {}},
+        {"vllm_xargs": None},
+        {"vllm_xargs": {"own": 1}},
+        {"tools": [{"function": {"parameters": {"properties": {"kv_transfer_params": {"type": "string"}}}}}]},
+        {"user": '"kv_transfer_params": {}'},
+    ],
+)
+def test_what_only_looks_like_it_is_answered(entry, member):
+    assert entry().ask({**QWEN, **member})[0] == 200
+
+
+def test_control_characters_of_a_client_reach_no_router(entry):
+    """Routers write headers into logs that people read in a terminal."""
+    running = entry()
+    for name in ("User-Agent", "Accept", "X-Other"):
+        text, body = f"{name}: a\x1b]0;b\x07\r\nConnection: close\r\n", json.dumps(QWEN)
+        found = answer(connected(running, f"{START}{text}Content-Length: {len(body)}\r\n\r\n{body}"))
+        assert found.startswith(b"HTTP/1.1 400") and b"cannot be read" in found, found
+    assert running.deployments["qwen"].seen == []
+    status, dummy, dummy2 = running.ask(QWEN, **{"User-Agent": "a\tb \xe9"})
+    assert status == 200

@@ -29,6 +29,7 @@ USER = "haproxy"  # made by the package
 CONFIGURED = "haproxy.cfg"
 RELOAD = "/bin/kill -USR2 $MAINPID"  # the master starts a new worker; the former one ends its streams
 HEADERS = 65536  # bytes of a request's headers that clients may send
+CONTROL = r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]"  # characters of a header that a terminal obeys, where a router writes it into a log
 SMALL = 65536  # bytes of a body that takes no place
 HEAD = 10  # seconds in which a request's headers have to arrive: until then they may fill a buffer, whoever sends them
 GUESSES = 30  # requests a minute without a known key, for each IPv4 address or /64 of IPv6
@@ -95,6 +96,7 @@ frontend clients
     http-request return status 401 content-type application/json string '@UNKNOWN@' hdr WWW-Authenticate Bearer unless known
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow GET if listed !{ method GET }
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow POST if served !{ method POST }
+    http-request return status 400 content-type application/json string '@MALFORMED@' if { req.hdrs -m reg @CONTROL@ }
     http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
 @LISTS@@COUNTED@    http-request track-sc2 var(txn.team) table open
 @PARALLEL@@RATES@@TOKENS@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
@@ -202,6 +204,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "PATHS": " ".join(settings.paths),
         "GUESSES": str(GUESSES),
         "MOSTHEADERS": str(HEADERS),
+        "CONTROL": CONTROL,
         "BODY": str(body),
         "SMALL": str(SMALL),
         "MOST": str(settings.arriving_mib * 2**20),

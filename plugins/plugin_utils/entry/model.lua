@@ -5,14 +5,15 @@
 --
 -- Finds the model of a request: the member "model" of the JSON object that is its body. Engines parse the body themselves; this has to find
 -- the same model as they do, or none. So a body with two of them, or with text around the object, is refused, as is one that is no UTF-8.
--- What is inside of other members is skipped by brackets and strings. For a stream of completions it also finds where the question for the
+-- What is inside of other members is skipped by brackets and strings. A body that says where an engine gets KV cache from is refused, too: proxies
+-- pass it on to decode where prefill has nothing to hand over, and it names an address that the engine asks, or blocks of another client's request. For a stream of completions it also finds where the question for the
 -- stream's usage belongs, which usage.lua puts there.
 --
 -- HAProxy interrupts Lua between two of its instructions, never inside of one, and ends itself when a thread does not come back for two seconds.
 -- So no pattern is applied to a text of the client's length; searches for one plain character are fast enough (memchr).
 
 local MOST = 255 -- characters of a name
-local KEY = 6 * #"stream_options" -- characters of the longest key in its longest form
+local KEY = 6 * #"kv_transfer_params" -- characters of the longest key in its longest form
 local WINDOW = 4096 -- characters of a number, and of blanks in one place
 local OPTIONS = 4096 -- characters of stream_options
 local LARGE = 1048576 -- bytes of a body that is not left to the collector
@@ -115,7 +116,22 @@ local function yes(body, from, to)
     return text == "true" or tonumber(text) == 1
 end
 
-local LOOKED_FOR = { model = true, stream = true, stream_options = true }
+local LOOKED_FOR = { model = true, stream = true, stream_options = true, vllm_xargs = true }
+local TRANSFER = { kv_transfer_params = true, ec_transfer_params = true } -- vLLM takes them from vllm_xargs as well
+
+-- What is wrong with a member that only a router may set, or nil.
+local function transfer_of(body, key, from, to)
+    if TRANSFER[key] and body:sub(from, math.min(to, from + 4)) ~= "null" then return key .. " is not for clients" end
+end
+
+-- As transfer_of, of the members of an object.
+local function transfer_in(body, at)
+    if body:sub(at, at) ~= "{" then return nil end
+    local first = after_blanks(body, at + 1)
+    if body:sub(first, first) == "}" then return nil end
+    local last, fault = members(body, at, function(key, from, to) return transfer_of(body, key, from, to) end)
+    if not last then return fault or "vllm_xargs cannot be read" end
+end
 
 -- The model, or nil and what is wrong. Then where the body begins, and first and last character of stream, stream_options and model.
 local function model_of(body)
@@ -123,6 +139,8 @@ local function model_of(body)
     local begin = after_blanks(body, 1)
     if body:sub(begin, begin) ~= "{" then return nil, "the body is not a JSON object" end
     local at, fault = members(body, begin, function(key, from, to)
+        local refused = transfer_of(body, key, from, to) or key == "vllm_xargs" and transfer_in(body, from)
+        if refused then return refused end
         if not LOOKED_FOR[key] then return end
         if found[key] then return "the body names its " .. key .. " twice" end
         found[key] = { from, to }
