@@ -33,9 +33,8 @@ def model_manifest(hostvars: t.Any, holders: t.Any, digest: str) -> list[dict[st
 def model_round(hostvars: t.Any, hosts: t.Any, source: str, files: t.Any, **more: t.Any) -> dict[str, t.Any]:
     """Adapter: the states that the hosts registered."""
     states = {str(host): plain(hostvars[host]["__model_state"]) for host in hosts if "__model_state" in hostvars[host]}
-    before = plain(more.pop("before", {}))
-    given = {name: int(value) for name, value in more.items()}
-    done = model_rounds.next_round(states, str(source), plain(files), before=before, **given)
+    given = {name: plain(value) if name == "before" else int(value) for name, value in more.items()}
+    done = model_rounds.next_round(states, str(source), plain(files), **given)
     return wrap_var({**done, "most": model_rounds.most_rounds(len(states), given.get("copies", 1))})  # texts of hosts
 
 

@@ -220,8 +220,13 @@ def test_what_only_looks_like_it_is_answered(entry, member):
 def test_control_characters_of_a_client_reach_no_router(entry):
     """Routers write headers into logs that people read in a terminal."""
     running = entry()
-    for name in ("User-Agent", "Accept", "X-Other"):
-        text, body = f"{name}: a\x1b]0;b\x07\r\nConnection: close\r\n", json.dumps(QWEN)
+    for name, text in (
+        ("User-Agent", "a\x1b]0;b\x07"),
+        ("Accept", "a\x7f"),
+        ("Content-Type", "a\x00"),
+        ("X-Other", "\x08"),
+    ):
+        text, body = f"{name}: {text}\r\nConnection: close\r\n", json.dumps(QWEN)
         found = answer(connected(running, f"{START}{text}Content-Length: {len(body)}\r\n\r\n{body}"))
         assert found.startswith(b"HTTP/1.1 400") and b"cannot be read" in found, found
     assert running.deployments["qwen"].seen == []

@@ -29,7 +29,9 @@ USER = "haproxy"  # made by the package
 CONFIGURED = "haproxy.cfg"
 RELOAD = "/bin/kill -USR2 $MAINPID"  # the master starts a new worker; the former one ends its streams
 HEADERS = 65536  # bytes of a request's headers that clients may send
-CONTROL = r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]"  # characters of a header that a terminal obeys, where a router writes it into a log
+CONTROL = (
+    r"[^\t\r\n\x20-\x7e\x80-\xff]"  # a character of a header that a terminal obeys, where a router writes it into a log
+)
 SMALL = 65536  # bytes of a body that takes no place
 HEAD = 10  # seconds in which a request's headers have to arrive: until then they may fill a buffer, whoever sends them
 GUESSES = 30  # requests a minute without a known key, for each IPv4 address or /64 of IPv6

@@ -27,6 +27,7 @@ TESTS = {
         "integration/test_entry.py::test_no_other_path_is_reached",
         "integration/test_entry.py::test_the_engines_get_their_own_key_and_an_id_of_the_entry",
         "integration/test_entry.py::test_refusals_have_the_form_of_the_api_and_reach_nobody",
+        "integration/test_entry_attacks.py::test_a_client_does_not_say_where_an_engine_gets_kv_cache",
     ],
     "Any machine in the cluster's network": [
         "unit/test_units.py::test_a_unit_has_no_value_of_the_environment_or_the_command",
@@ -93,6 +94,8 @@ TESTS = {
     ],
     "A host that hands a model on": [
         "integration/test_model_passed_on.py::test_a_host_with_a_damaged_file_gives_it_to_nobody",
+        "integration/test_model_passed_on.py::test_another_content_than_model_digest_costs_the_host_that_brought_it",
+        "unit/plugins/plugin_utils/test_model_rounds.py::test_a_source_at_which_two_hosts_found_other_files_gives_nothing_more",
         "unit/plugins/plugin_utils/test_model_rounds.py::test_a_host_with_something_else_is_named_and_gives_nothing",
         "unit/plugins/plugin_utils/test_model_rounds.py::test_without_the_token_a_host_gets_nothing",
         "unit/plugins/plugin_utils/test_model_rounds.py::test_of_hosts_that_have_the_model_one_gives_nothing_else_to_the_others",
