@@ -7,14 +7,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: service_fault
-short_description: Kill or pause processes of services, and wait until the services have recovered
+short_description: Kill or pause processes of services, or break off their requests, and wait until the services have recovered
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
   - Makes a fault on purpose, to prove that a service survives it. The playbook C(ascend.inference.drill) runs it beside M(ascend.inference.service_load).
   - Touches only processes of O(services), which the runtime names. All must run, else none is touched.
-  - A pause always ends with its time, even if the module or its connection is ended.
+  - A pause always ends with its time, even if the module or its connection is ended. Requests are broken off by the module itself, so nothing is to be
+    undone.
 attributes:
   diff_mode:
     support: N/A
@@ -57,8 +58,10 @@ options:
     description:
       - V(kill) sends SIGKILL; the runtime has to start the services again.
       - V(pause) stops the processes and all that they started with SIGSTOP, and continues them after O(seconds).
+      - V(abort) breaks off each request that waits for its answer, for O(seconds) or until another run locks the deployment. C(/health) answers
+        meanwhile. Needs Linux 5.6 and a port in the URL of each service. Answers that begin within 20 ms pass.
     type: str
-    choices: [kill, pause]
+    choices: [kill, pause, abort]
     required: true
   part:
     description: V(main) is the main process of each service, V(rank) the process of one rank of an engine.
@@ -66,7 +69,7 @@ options:
     choices: [main, rank]
     default: main
   seconds:
-    description: Duration of a pause.
+    description: Duration of V(pause) and V(abort).
     type: float
     default: 60
   times:
@@ -107,6 +110,11 @@ seconds:
   returned: when a fault was made
   type: float
   sample: 101.8
+aborted:
+  description: How many requests were broken off, by service.
+  returned: for V(abort)
+  type: dict
+  sample: {"decode-1": 214}
 processes:
   description: The processes that got the signal, by service, as C(pid) and C(title).
   returned: success
@@ -121,10 +129,12 @@ recovered:
 """
 
 import time
+from urllib.parse import urlsplit
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.drill import left
+from ..module_utils.drill.abort import abort
 from ..module_utils.drill.fault import FaultError, kill, pause, recovered, victims
 from ..module_utils.files.tree import TreeError
 from ..module_utils.runtime.base import RuntimeProblem
@@ -141,7 +151,7 @@ ARGUMENTS = {
     "settings": {"type": "dict", "required": True},
     "services": {"type": "list", "elements": "dict", "required": True, "options": SERVICE},
     "directory": {"type": "path", "default": ""},
-    "action": {"type": "str", "choices": ["kill", "pause"], "required": True},
+    "action": {"type": "str", "choices": ["kill", "pause", "abort"], "required": True},
     "part": {"type": "str", "choices": ["main", "rank"], "default": "main"},
     "seconds": {"type": "float", "default": 60},
     "times": {"type": "int", "default": 1},
@@ -153,7 +163,7 @@ SHOWN = 200  # characters of a process's title
 def run(module):
     params = module.params
     runtime, services = runtime_of(params["runtime"], params["settings"]), params["services"]
-    found = victims(runtime, services, params["part"], params["action"] == "pause")
+    found = victims(runtime, services, params["part"], params["action"] != "kill")
     states = runtime.states(services)
     result = {
         "processes": {
@@ -171,6 +181,10 @@ def run(module):
     if params["action"] == "kill":
         kill(everything)
         result["ended"] = result["begun"]
+    elif params["action"] == "abort":
+        watch = bool(folder) and left.noted(folder)
+        result["aborted"] = aborted(services, found, params["seconds"], lambda: not watch or left.noted(folder))
+        result["ended"] = time.time()
     else:
         pause(everything, params["seconds"], params["times"])
         result["ended"] = time.time()
@@ -180,6 +194,16 @@ def run(module):
         left.forget(folder)
     result["seconds"] = time.monotonic() - begin
     return result
+
+
+def aborted(services, found, seconds, wanted):
+    """{service: how many of its requests were broken off}; one after the other, as a drill names one."""
+    return {
+        service["name"]: abort(
+            service["name"], found[service["name"]], urlsplit(service["url"]).port or 0, seconds, wanted
+        )
+        for service in services
+    }
 
 
 def main():

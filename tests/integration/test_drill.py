@@ -115,6 +115,20 @@ def test_each_kind_of_fault_is_seen(service):
     assert router["figures"]["fault"]["gap"] > 1 and len(host["recovered"]) == 5
 
 
+def test_a_black_hole_is_seen_and_leaves_nothing_behind(service):
+    """decode-1 breaks off all requests while its health is 200; the router has no breaker and goes on to send them there."""
+    begin = service.starts()
+    fault = {"kind": "decode", "action": "abort", "seconds": 25}
+    report = service.drill([fault], fails=True, settings={"request_timeout": 20})
+    hole = report["faults"][0]
+    assert {finding["id"] for finding in hole["findings"]} == {"DRILL-FAILING"}, hole["findings"]
+    assert hole["aborted"]["decode-1"] >= hole["figures"]["fault"]["failed"] > 20
+    assert (
+        counts(hole) == (0, 0) and 20 < hole["figures"]["fault"]["failing"] < 30 and hole["recovered"]["decode-1"] < 5
+    )
+    assert service.starts() == begin and not list(service.root.rglob("drill.json"))
+
+
 def test_others_who_use_the_service_are_left_alone(service):
     begin = service.starts()
     with load.Load(serving.URL, "tiny", clients=1):

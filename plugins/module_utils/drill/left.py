@@ -38,6 +38,12 @@ def forget(base: str) -> None:
             tree.discard(folder.descriptor, LEFT)
 
 
+def noted(base: str) -> bool:
+    """Whether a fault is on record still: the next run that locks the deployment removes it."""
+    with Folder(base) as folder:
+        return bool(folder.read(LEFT))
+
+
 def resume(base: str) -> str:
     """Continue paused processes that a drill left, and forget it -> a sentence about it, "" if there is nothing. Raises PermissionError."""
     with Folder(base) as folder:
@@ -49,7 +55,8 @@ def resume(base: str) -> str:
     paused = known.get("action") == "pause"
     reached = send([item for rows in services.values() for item in _processes(rows)], signal.SIGCONT) if paused else []
     forget(base)
-    done = f"{len(reached)} of their processes were continued" if paused else "they had been killed"
+    ended = {"pause": f"{len(reached)} of their processes were continued", "abort": "it breaks off no request any more"}
+    done = ended.get(str(known.get("action")), "they had been killed")
     return "A drill that hit {} was interrupted here; {}. Fix: run status; where a service does not run, run restart for it, or site".format(
         ", ".join(sorted(map(str, services))) or "services", done
     )

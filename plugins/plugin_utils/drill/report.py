@@ -67,7 +67,7 @@ def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
         *_recovery(run, made),
         *_clients(run, figures, limits),
         *_leader(run, store, limits),
-        *_unjudged(run, figures),
+        *_unjudged(run, made, figures),
         *_unread(run, result.get("logs") or ()),
     ]
     return {
@@ -80,6 +80,7 @@ def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
         "lasted": round(made["ended"] - made["begun"], 1) if made else None,
         "processes": made.get("processes", {}),
         "recovered": made.get("recovered", {}),
+        **({"aborted": _aborted(run, made)} if run["action"] == "abort" else {}),
         "figures": figures,
         **({"store": _failover(run, store)} if store else {}),
         "logged": _logged(result.get("logs") or ()),
@@ -189,6 +190,8 @@ def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding
             f"a request that began {fault['failing']} s after the fault still failed (limit: {limits['failing']} s)"
         )
         fix = "Check the router's health checks: it sends requests to a service that is away."
+        if run["action"] == "abort":
+            fix = "Allow inference_watchdog: restart, which takes out what the probe found, or set a router that leaves engines that fail requests."
         yield _finding(run, "DRILL-FAILING", problem, fix, "The spare one was not used.")
     if fault["gap"] > limits["gap"]:
         problem = f"no good answer for {fault['gap']} s (limit: {limits['gap']} s)"
@@ -208,10 +211,15 @@ def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding
         yield _finding(run, "DRILL-UNSENT", problem, fix, "Real clients would have sent them.", "warning")
 
 
-def _unjudged(run: Record, figures: Record) -> t.Iterator[Finding]:
+def _unjudged(run: Record, made: Record, figures: Record) -> t.Iterator[Finding]:
     """What the answers do not show. Without a finding it would count as passed."""
     if not figures:
         return
+    for name, number in _aborted(run, made).items() if run["action"] == "abort" else ():
+        if not number:
+            problem = f"no request to {name} was broken off: none reached it, or each answer began within 20 ms"
+            fix = "Set more tokens, a higher rate or more seconds, then repeat the drill."
+            yield _finding(run, "DRILL-UNJUDGED", problem, fix, UNJUDGED)
     baseline, fault = figures["baseline"], figures["fault"]
     if not baseline["per_second"]:
         problem = "no good answer came before the fault, so neither the gap nor the recovery is judged"
@@ -237,6 +245,12 @@ def _unjudged(run: Record, figures: Record) -> t.Iterator[Finding]:
     elif fault["not_repeated"]:
         problem = f"{lost}, so their texts are not judged"
         yield _finding(run, "DRILL-UNJUDGED", problem, "Run verify, then repeat the drill.", UNJUDGED, "warning")
+
+
+def _aborted(run: Record, made: Record) -> dict[str, int]:
+    """By service: how many requests were broken off, as its host says."""
+    said = made.get("aborted") or {}
+    return {name: number if isinstance(number := said.get(name), int) else 0 for name in run["names"]}
 
 
 def _unread(run: Record, logs: t.Sequence[t.Mapping[str, Record]]) -> t.Iterator[Finding]:

@@ -101,15 +101,19 @@ def _services(plan: Record, fault: Fault) -> list[Record]:
     if fault.kind == "host":
         name = fault.name or max((service["host"] for service in services), key=natural)
         return [service for service in services if service["host"] == name]
-    rows = [service for service in services if service["kind"] == fault.kind and fault.name in ("", service["name"])]
-    return rows[-1:]
+    return [service for service in services if _hits(fault, service) and fault.name in ("", service["name"])][-1:]
+
+
+def _hits(fault: Fault, service: Record) -> bool:
+    """Whether a service can be hit. Only processes that answer requests can break them off, not the other ones of an instance."""
+    return service["kind"] == fault.kind and (fault.action != "abort" or bool(service["health"]))
 
 
 def _unknown(plan: Record, path: str, fault: Fault) -> Finding:
     names = (
         sorted({service["host"] for service in plan["services"]}, key=natural)
         if fault.kind == "host"
-        else sorted((service["name"] for service in plan["services"] if service["kind"] == fault.kind), key=natural)
+        else sorted((service["name"] for service in plan["services"] if _hits(fault, service)), key=natural)
     )
     problem = f"the plan has no {fault.kind} {fault.name}".rstrip()
     fix = f"Name one of: {', '.join(names[:8])}." if names else f"Remove the fault: the plan has no {fault.kind}."
@@ -144,9 +148,12 @@ def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record])
     what = f"all services ({len(names)})" if fault.kind == "host" else names[0]
     what = f"the leader of {', '.join(names)}" if candidates else what
     one = f"one rank of {what}" if fault.part == "rank" else what
-    how = {"kill": "kill", "pause": f"pause for {fault.seconds} s", "jitter": "jitter"}[fault.action]
-    if fault.action == "jitter":
-        how = f"jitter ({fault.times} pauses of {fault.seconds} s)"
+    how = {
+        "kill": "kill",
+        "pause": f"pause for {fault.seconds} s",
+        "jitter": f"jitter ({fault.times} pauses of {fault.seconds} s)",
+        "abort": f"abort all requests for {fault.seconds} s",
+    }[fault.action]
     timeout = drill.recovery_timeout or max(
         [60, *(service["health"]["timeout"] for service in services if service["health"])]
     )
@@ -170,7 +177,7 @@ def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record])
         "candidates": _asked(plan, candidates),
         "keeps_keys": any("--enable_oplog=true" in service["argv"] for service in candidates),
         "part": fault.part,
-        "action": "kill" if fault.action == "kill" else "pause",
+        "action": "pause" if fault.action == "jitter" else fault.action,
         "seconds": fault.seconds,
         "times": fault.times,
         "timeout": timeout,

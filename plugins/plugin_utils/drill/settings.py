@@ -14,8 +14,8 @@ from ..description.loader import Reader, choice, documented, factory, number
 
 # The default comes first.
 KINDS = ("decode", *(kind for kind in ANSWERING_KINDS if kind != "decode"), "router", "mooncake_master", "etcd", "host")
-SECONDS = {"kill": 0, "pause": 60, "jitter": 1}
-TIMES = {"kill": 1, "pause": 1, "jitter": 10}
+SECONDS = {"kill": 0, "pause": 60, "jitter": 1, "abort": 60}
+TIMES = {"kill": 1, "pause": 1, "jitter": 10, "abort": 1}
 WHY = "The drill would fail requests and prove nothing."
 
 
@@ -31,13 +31,14 @@ class Fault:
         "",
     )
     action: str = documented(
-        "kill: SIGKILL; pause: SIGSTOP, and SIGCONT later; jitter: short pauses one after the other.",
+        "kill: SIGKILL; pause: SIGSTOP, and SIGCONT later; jitter: short pauses one after the other; "
+        "abort: an engine breaks off each request, and its /health answers 200.",
         choice(*SECONDS),
     )
     part: str = documented(
         "main: the main process; rank: the process of one rank of an engine.", choice("main", "rank")
     )
-    seconds: int = documented("Duration of a pause. Default: 60, of jitter 1.", number(0, 0, 3600))
+    seconds: int = documented("Duration of a pause, or of abort. Default: 60, of jitter 1.", number(0, 0, 3600))
     times: int = documented("Number of pauses of jitter, with as much time between. Default: 10.", number(0, 0, 100))
 
 
@@ -112,3 +113,7 @@ def _contradictions(number_: int, fault: Fault) -> t.Iterator[Finding]:
     if fault.action == "kill" and (fault.seconds or fault.times):
         problem = "a killed process has no duration"
         yield Finding(path, "DRILL-SETTING", problem, "Remove seconds and times, or set action: pause.", why=WHY)
+    if fault.action == "abort" and (fault.kind not in ANSWERING_KINDS or fault.part == "rank" or fault.times):
+        problem = "only an engine as a whole breaks off requests, for one duration"
+        fix = f"Remove part and times, and set kind to one of: {', '.join(ANSWERING_KINDS)}."
+        yield Finding(path, "DRILL-SETTING", problem, fix, why=WHY)

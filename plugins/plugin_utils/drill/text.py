@@ -59,6 +59,8 @@ def _figures(fault: Record) -> list[str]:
     )
     if after["failed"] or after["empty"]:
         sentences.append(f"The last request that failed began {after['failing']:.1f} s after the fault.")
+    for name, number in fault.get("aborted", {}).items():
+        sentences.append(f"{how_many(number, 'request')} to {name} {'was' if number == 1 else 'were'} broken off.")
     for name, seconds in fault["recovered"].items():
         sentences.append(
             f"{name} did not come back." if seconds is None else f"{name} answered again after {seconds:.1f} s."

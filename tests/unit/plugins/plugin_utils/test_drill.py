@@ -87,6 +87,25 @@ def test_pauses_have_durations(plan):
     assert pause["longest"] > 60 + pause["timeout"] + 120, "the load must not end before the observation"
 
 
+def test_an_engine_breaks_off_requests_for_its_time(plan):
+    (found,) = runs(plan, {"faults": [{"kind": "prefill", "action": "abort"}]})["faults"]
+    assert (found["action"], found["seconds"], found["times"], found["names"]) == ("abort", 60, 1, ["prefill-1"])
+    assert found["label"].startswith("abort all requests for 60 s: prefill-1 on ")
+    assert found["longest"] > 60 + found["timeout"] + 120, "the load must not end before the observation"
+    service = next(service for service in plan["services"] if service["name"] == "prefill-1")
+    headless = {**service, "name": "prefill-1-1", "health": None}
+    more = {**plan, "services": [*plan["services"], headless]}
+    assert runs(more, {"faults": [{"kind": "prefill", "action": "abort"}]})["faults"][0]["names"] == ["prefill-1"]
+    ids, text = refused(more, {"faults": [{"kind": "prefill", "name": "prefill-1-1", "action": "abort"}]})
+    assert ids == {"DRILL-SETTING"} and "Name one of: prefill-0, prefill-1." in text
+
+
+@pytest.mark.parametrize("fault", [{"kind": "router"}, {"kind": "host"}, {"part": "rank"}, {"times": 2}])
+def test_only_an_engine_as_a_whole_breaks_off_requests(plan, fault):
+    ids, text = refused(plan, {"faults": [{"kind": "prefill", "action": "abort", **fault}]})
+    assert ids == {"DRILL-SETTING"} and "only an engine as a whole breaks off requests" in text
+
+
 def side(**changes):
     row = {"requests": 240, "answered": 240, "failed": 0, "empty": 0, "first_p50": 0.05, "first_p99": 0.1}
     return {**row, "compared": 50, "wrong": 0, "unstable": 0, "not_repeated": 0, **changes}
@@ -101,8 +120,8 @@ def result(**changes):
     return {"fault": made, "load": {"figures": figures}, "logs": [], "problem": ""}
 
 
-def judged(plan, given):
-    drill = runs(plan, {})
+def judged(plan, given, settings=()):
+    drill = runs(plan, dict(settings))
     report = drill_report(plan, drill, [given])
     return report, {finding["id"] for finding in report["faults"][0]["findings"]}, "\n".join(drill_text(report))
 
@@ -110,6 +129,22 @@ def judged(plan, given):
 def test_a_message_of_a_host_is_no_line_of_the_report(plan):
     report, ids, text = judged(plan, {"problem": "lost\n# Drill of other: passed"})
     assert ids == {"DRILL-UNMADE"} and "lost\\n# Drill of other" in text and "\n# Drill of other" not in text
+
+
+@pytest.mark.parametrize(
+    ("said", "ids", "sentence"),
+    [
+        ({"prefill-1": 214, "other\nprefill-0": 3}, {"DRILL-FAILING"}, "214 requests to prefill-1 were broken off."),
+        ({"prefill-1": 0}, {"DRILL-FAILING", "DRILL-UNJUDGED"}, "no request to prefill-1 was broken off"),
+        ({"prefill-1": "many"}, {"DRILL-FAILING", "DRILL-UNJUDGED"}, "0 requests to prefill-1 were broken off."),
+    ],
+)
+def test_a_black_hole_is_reported_with_what_its_host_says_of_it(plan, said, ids, sentence):
+    given = result(failing=40.0, failed=60)
+    given["fault"]["aborted"] = said
+    report, found, text = judged(plan, given, {"faults": [{"kind": "prefill", "action": "abort"}]})
+    assert found == ids and sentence in text and "inference_watchdog: restart" in text and "other" not in text
+    assert list(report["faults"][0]["aborted"]) == ["prefill-1"]
 
 
 def test_a_survived_fault(plan):
