@@ -138,4 +138,5 @@ def test_the_message_names_the_disk_and_the_fix(disk):
         (small.path / "file").write_text("text")
     text = explained(raised.value, str(small.path / "deployments/sample"))
     assert f"{small.path} is on a disk with 0 MiB free" in text and "Fix: free space there" in text
-    assert explained(OSError("another"), str(small.path)) == "another"
+    assert "0 MiB free, which may be the cause" in explained(OSError("another"), str(small.path))
+    assert explained(OSError("another"), "/") == "another"

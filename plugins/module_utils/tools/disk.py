@@ -8,19 +8,21 @@ from __future__ import annotations
 import os
 
 FULL = ("No space left on device", "Disk quota exceeded")
+LITTLE = 16  # MiB; a program that fails with less may have found no space without saying so, as the module venv does
 
 
 def explained(error, path):
-    """The text of an error, with the free space where ``path`` lies and the fix if that disk is full."""
+    """The text of an error, with the free space where ``path`` lies and the fix if that disk is full, or so full that this may be the cause."""
     text = str(error)
-    if not any(reason in text for reason in FULL):
-        return text
     existing = path
     while not os.path.isdir(existing) and os.path.dirname(existing) != existing:
         existing = os.path.dirname(existing)
     found = os.statvfs(existing)
     free = found.f_bavail * found.f_frsize // 2**20
-    return (
-        f"{text}\n{existing} is on a disk with {free} MiB free, or the user's quota is used up. Each file is the old or the new one. "
-        "Fix: free space there, then run the playbook again; it goes on."
-    )
+    if any(reason in text for reason in FULL):
+        cause = f"{existing} is on a disk with {free} MiB free, or the user's quota is used up."
+    elif free < LITTLE:
+        cause = f"{existing} is on a disk with {free} MiB free, which may be the cause."
+    else:
+        return text
+    return f"{text}\n{cause} Each file is the old or the new one. Fix: free space there, then run the playbook again; it goes on."

@@ -43,6 +43,16 @@ def test_what_is_reserved_for_root_does_not_count(monkeypatch, tmp_path):
     assert gather.shared_memory(below) == 2000, "its whole size, whatever is used"
 
 
+def test_a_program_that_does_not_say_that_the_disk_is_full_is_not_the_whole_cause(monkeypatch, tmp_path):
+    """``python -m venv`` says that ensurepip returned 1, and nothing else."""
+    error = "python -m venv ended with 1: Command ensurepip returned non-zero exit status 1."
+    made_up(monkeypatch)
+    assert disk.explained(OSError(error), str(tmp_path)) == error
+    made_up(monkeypatch, f_bavail=1)
+    text = disk.explained(OSError(error), str(tmp_path))
+    assert text.startswith(error) and "MiB free, which may be the cause" in text and "Fix: free space there" in text
+
+
 def test_a_file_system_that_makes_inodes_as_needed_has_no_number_of_them(monkeypatch, tmp_path):
     made_up(monkeypatch, f_files=0, f_favail=0)
     assert facts.disk(str(tmp_path))["free_inodes"] is None
