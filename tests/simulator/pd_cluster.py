@@ -207,6 +207,9 @@ class Engine(Server):
             return 200, json.dumps({"count": len(tokens), "max_model_len": self.cluster.max_model_len})
         if path not in ("/v1/completions", "/v1/chat/completions"):
             return 404, ""
+        if body.get("model", self.cluster.model) != self.cluster.model:
+            message = f"The model `{body['model']}` does not exist."
+            return 404, json.dumps({"error": {"message": message, "type": "NotFoundError", "code": 404}})
         if "hang" in self.faults:
             return self.hang()
         if "fails_completions" in self.faults:

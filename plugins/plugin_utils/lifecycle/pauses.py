@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..description.values import natural
+from ..plan.revision import only_names_differ
 from .change import Change
 
 PAUSE = (
@@ -63,6 +64,7 @@ AWAY = "no other instance of its pool runs"
 NO_API = "the engines of this router cannot be changed while it runs"
 LINKED = "engines with LLMDataDist have to be restarted together"
 OTHER = "engines before and after this change cannot exchange KV cache"
+OTHER_NAME = "clients ask for the model by another name before this change than after it"
 KEYS = "the keys between the router and the engines change"
 KEYS_MIXED = (
     KEYS + ", and {names} started with the new ones already, so that requests between them and the others get 401"
@@ -70,6 +72,13 @@ KEYS_MIXED = (
 
 
 Result = dict[str, t.Any]  # what ``steps.steps`` returns
+
+
+def why_apart(change: Change) -> str:
+    """Why engines before and after the change are not paired; empty if they are."""
+    if not change.incompatible:
+        return ""
+    return OTHER_NAME if only_names_differ(change.plan, change.deployed) else OTHER
 
 
 def why_keys(change: Change) -> str:

@@ -30,7 +30,7 @@ def why_not(change: Change, key: Key, every: t.Collection[Key], serving: t.Colle
     why = why_members_not(change)
     if why:
         return why
-    return pauses.why_keys(change) or (pauses.OTHER if change.incompatible else "")
+    return pauses.why_keys(change) or pauses.why_apart(change)
 
 
 def why_members_not(change: Change) -> str:
@@ -63,7 +63,7 @@ def why_entry_not(change: Change, name: str) -> str:
         return pauses.SINGLE
     if balanced <= change.down:
         return pauses.UNBALANCED
-    return pauses.why_keys(change) or (pauses.OTHER if change.incompatible else pauses.LAST)
+    return pauses.why_keys(change) or pauses.why_apart(change) or pauses.LAST
 
 
 def routers_one_by_one(change: Change, outdated: t.Collection[str], gone: set[str]) -> list[str]:

@@ -158,9 +158,9 @@ def _with_a_pause(
     # Processes that do not restart would look for those that do.
     stops.vacate(result, whole - change.outdated, change)
     at_once = {name: rolls.why_entry_not(change, name) for name in entries}
-    for reason in sorted({*paused.values(), *at_once.values(), *([pauses.OTHER] if mixed else [])}):
+    for reason in sorted({*paused.values(), *at_once.values(), *([pauses.why_apart(change)] if mixed else [])}):
         engines = {name for key, why in paused.items() if why == reason for name in rest.due[key] & change.outdated}
-        engines |= mixed if reason == pauses.OTHER else set()
+        engines |= mixed if reason == pauses.why_apart(change) else set()
         names = sorted(engines) + [name for name in entries if at_once[name] == reason]
         duration = "as long as loading the model" if engines else "some seconds"
         pauses.restart_at_once(result, change, names, reason, duration)

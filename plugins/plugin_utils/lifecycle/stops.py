@@ -64,7 +64,7 @@ def _cannot_leave(names: set[str], change: Change) -> str:
     if change.keys_change:
         return pauses.why_keys(change)
     if change.incompatible:
-        return pauses.OTHER
+        return pauses.why_apart(change)
     stay = {kind for (kind, _n), group in change.instances.items() if not group & (change.down | names)}
     stay |= {kind for (kind, _n), group in change.old.items() if not group & names}
     return "" if {kinds[name] for name in names} <= stay else pauses.ALONE

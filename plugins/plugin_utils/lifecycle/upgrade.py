@@ -9,10 +9,10 @@ import typing as t
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.tools.how_many import how_many
-from ..plan.revision import other_software
+from ..plan.revision import only_names_differ, other_software
 from ..plan.service import other_user
 from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
-from .pauses import OTHER
+from .pauses import OTHER, OTHER_NAME
 from .planned_steps import NO_KEYS, Keys, change, keys_of
 from .recorded import as_renamed, renamed
 from .steps import ENTRIES
@@ -241,7 +241,7 @@ def obstacles(plan: Plan, running: Plan, runs: t.Mapping[str, t.Any] | None = No
     ``runs``, ``keys``: as for `change`.
     """
     if not running or other_software(plan, running):
-        return [OTHER]
+        return [OTHER_NAME if running and only_names_differ(plan, running) else OTHER]
     steps = change(plan, running, runs, keys)
     kinds = {service["name"]: service["kind"] for service in plan["services"]}
     # No client asks the probe, and engines go on while the master of their store restarts.

@@ -111,6 +111,7 @@ PLACE_ENVIRONMENT = frozenset(
         "VLLM_MOONCAKE_BOOTSTRAP_PORT",
     ]
 )
+NAMES = "--served-model-name"
 CONNECTORS = "kv-transfer-config"
 PLACE_KEYS = ("kv_port", "d2rh_zmq_port", "d2rh_scheduler_ready_port")  # of connectors whose name begins with Mooncake
 SOCKET_KEYS = ("lookup_rpc_port", "mooncake_rpc_port")  # of the store: part of the name of a socket on the host
@@ -201,3 +202,29 @@ def incompatible(plan: Plan, deployed: Plan) -> set[str]:
         return set(engines)
     before = {service["name"]: service for service in deployed.get("services", ())}
     return {name for name in engines if name in before and exchange(before[name]) != exchange(engines[name])}
+
+
+def only_names_differ(plan: Plan, deployed: Plan) -> bool:
+    """Whether engines of the two plans are not paired, and all that differs is the names of the model, by which routers ask both of a pair."""
+    there = {service["name"] for service in deployed.get("services", ())}
+    engines = [service for service in plan.get("services", ()) if service["kind"] in ENGINE_KINDS]
+    if {service["kind"] for service in engines if service["name"] in there} != {service["kind"] for service in engines}:
+        return False  # nothing to compare
+    named = [{**each, "revision": ""} for each in (plan, deployed)]
+    return bool(engines) and bool(incompatible(*named)) and not incompatible(*map(_unnamed, named))
+
+
+def _unnamed(plan: Plan) -> Plan:
+    """A plan without the names of its model."""
+    services = [{**service, "argv": _without(NAMES, service["argv"])} for service in plan.get("services", ())]
+    return {**plan, "model": {**(plan.get("model") or {}), "name": ""}, "services": services}
+
+
+def _without(option: str, argv: t.Sequence[str]) -> list[str]:
+    """A command without an option and its values."""
+    kept, inside = [], False
+    for argument in argv:
+        if argument.startswith("--"):
+            inside = argument.split("=")[0] == option
+        kept += [] if inside else [argument]
+    return kept

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.tools.text import visible
+from ..plan.revision import only_names_differ
 from ..plan.service import other_user
 
 Plan = t.Mapping[str, t.Any]
@@ -81,7 +82,12 @@ def _revisions(plan: Plan, deployed: Plan) -> str:
     before, after = deployed.get("revision"), plan.get("revision")
     if not before or not after or before == after:
         return ""
-    return f"revision {before[:12]} -> {after[:12]}: engines before and after cannot exchange KV cache"
+    why = (
+        "clients ask for the model by another name"
+        if only_names_differ(plan, deployed)
+        else "engines before and after cannot exchange KV cache"
+    )
+    return f"revision {before[:12]} -> {after[:12]}: {why}"
 
 
 def _virtual_address(plan: Plan, deployed: Plan) -> str:

@@ -160,6 +160,23 @@ def test_engines_that_cannot_exchange_kv_are_never_mixed(option):
     assert result["roll"] == [] and "cannot exchange KV cache" in result["refusals"][0]
 
 
+def test_another_name_of_the_model_is_no_other_kv_cache():
+    """Clients are told what is so: they ask by another name, whatever the engines could exchange."""
+    renamed, deployed = plan(inference_model={"path": "/m", "name": "new"}), plan()
+    name = "clients ask for the model by another name before this change than after it"
+    (refusal,) = steps(found(ENGINES), renamed, deployed)["refusals"]
+    assert name in refusal and "exchange KV" not in refusal
+    assert name in steps(found(["decode-0"], ["decode-1"]), renamed, deployed)["refusals"][0]
+    text = "\n".join(plan_diff_filter(renamed, deployed))
+    assert "clients ask for the model by another name" in text and "exchange KV" not in text
+    both = plan(inference_model={"path": "/m", "name": "new"}, inference_args={"block-size": 64})
+    assert "exchange KV" in steps(found(ENGINES), both, deployed)["refusals"][0]
+    moved = copy.deepcopy(renamed)  # other engines than those that are deployed say nothing about what they exchange
+    for service in moved["services"]:
+        service["name"] += "-x"
+    assert "exchange KV" in "\n".join(plan_diff_filter(moved, deployed))
+
+
 def test_another_release_or_software_is_never_mixed():
     deployed = copy.deepcopy(plan())
     deployed["release"] = "cpu-0.1"
