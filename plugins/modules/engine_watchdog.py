@@ -113,6 +113,7 @@ import time
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.probe.watchdog import actions_of, counted, decide, note, page_of, proven
+from ..module_utils.tools.disk import explained
 from ..module_utils.tools.http_client import Target, ask
 from ..module_utils.tools.text import visible
 
@@ -188,7 +189,8 @@ def main():
     try:
         result = work(module.params, module.check_mode)
     except OSError as error:
-        module.fail_json(msg=visible(f"The record of the watchdog cannot be used: {error}. Fix: run with become"))
+        told = explained(error, module.params["directory"], ". Fix: run with become")
+        module.fail_json(msg=visible(f"The record of the watchdog cannot be used: {told}"))
     module.exit_json(changed=bool(result["engine"]), **result)
 
 

@@ -62,6 +62,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.probe.silence import NotPaused, wait_until_paused
 from ..module_utils.tools import foreign_file
+from ..module_utils.tools.disk import explained
 from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
@@ -86,7 +87,8 @@ def main():
                 foreign_file.write(path, f"{seconds}\n", 0o644)
                 running = wait_until_paused(url, module.params["timeout"])
     except OSError as error:
-        module.fail_json(msg=visible(f"Pause of the probe: {error}. Fix: run deploy, which makes its folder"))
+        told = explained(error, os.path.dirname(path), ". Fix: run deploy, which makes its folder")
+        module.fail_json(msg=visible(f"Pause of the probe: {told}"))
     except NotPaused as error:
         module.fail_json(msg=visible(str(error)))
     module.exit_json(changed=changed, running=running)

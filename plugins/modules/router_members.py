@@ -211,6 +211,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.router.base import Member, MembersProblem
 from ..module_utils.router.members import ROUTERS, lines, reconcile, shown, silent
 from ..module_utils.router.same_engine import other_names
+from ..module_utils.tools.disk import explained
 from ..module_utils.tools.engine_kinds import ANSWERING_KINDS
 from ..module_utils.tools.text import one_line, visible
 
@@ -293,7 +294,7 @@ def main():
     try:
         done = [reconcile(router_of(params, place), wanted, check=module.check_mode, **options) for place in places]
     except (MembersProblem, OSError) as error:
-        module.fail_json(msg=visible(f"Members of the router: {error}"))
+        module.fail_json(msg=visible("Members of the router: {}".format(explained(error, params["away"] or "/"))))
     module.exit_json(**result_of(done, wanted, params["state"], [place["url"] for place in places], module.check_mode))
 
 

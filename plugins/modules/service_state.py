@@ -263,6 +263,7 @@ from ..module_utils.runtime.decisions import decide, difference, keyed
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.runtime.wait import Waiter, healthy
 from ..module_utils.status.own_plan import bound
+from ..module_utils.tools.disk import explained
 from ..module_utils.tools.finding import Finding
 from ..module_utils.tools.text import visible
 
@@ -389,7 +390,8 @@ def main():
         if params["wait"] and not check and params["state"] in ("started", "restarted"):
             result.update(waited(runtime, params))
     except (RuntimeProblem, OSError) as error:
-        module.fail_json(msg=visible("Services under {}: {}".format(params["runtime"], error)), **result)
+        told = explained(error, params["own"] or params["settings"].get("directory") or "/")
+        module.fail_json(msg=visible("Services under {}: {}".format(params["runtime"], told)), **result)
     if result.get("failed_services"):
         issues = {service["name"]: service["known_issues"] for service in module.params["services"]}
         module.fail_json(msg=visible(message(result, issues)), **result)

@@ -168,6 +168,7 @@ from ..module_utils.runtime.base import RuntimeProblem, brief
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.status.plan import PLAN, deployed, question
 from ..module_utils.status.services import Host
+from ..module_utils.tools.disk import shortage
 from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
@@ -266,7 +267,8 @@ def noted(directory, unreadable):
     changing = unfinished(directory)
     # A change that has not ended may have listed files that it did not write yet.
     files = edited.findings(directory, removed=not changing, but={os.path.join(directory, PLAN)} if unreadable else ())
-    return [*changing, *drilled(directory), *measured(directory), *files]
+    full = list(filter(None, [shortage(directory)]))
+    return [*full, *changing, *drilled(directory), *measured(directory), *files]
 
 
 def no_plan(problem, unreadable):

@@ -47,7 +47,7 @@ def went_back(ended: t.Mapping[str, str], release: str, failed: str | None = Non
         reason = (failed.partition(FIX)[0] or "see above").rstrip(". ")
         return (
             f"{why.partition(FIX)[0].rstrip('. ')}. Release {release}, which ran before, could not be started again: {reason}. "
-            f"Fix: run the playbook status to find the cause, then run site with inference_release {release}."
+            f"Fix: correct the reason, which the playbook status finds, then run rollback, which returns to release {release}."
         )
     advice = f"Fix: {ended['fix']}, then run upgrade again." if ended["fix"] else "After that, run upgrade again."
     return f"{why}. Release {release} was started again and is verified. {advice}"

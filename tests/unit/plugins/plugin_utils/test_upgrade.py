@@ -127,7 +127,7 @@ def test_a_message_has_one_piece_of_advice_or_those_of_its_findings(reasons, end
     assert (
         failed.count("Fix:") == 1
         and "could not be started again: Step 3" in failed
-        and failed.endswith("inference_release 1.0.")
+        and failed.endswith("then run rollback, which returns to release 1.0.")
     )
     assert "started again: see above. Fix:" in went_back(ended, "1.0", "")
 
