@@ -204,7 +204,7 @@ def test_a_failed_rollback_is_reported(upgrade):
     code, output, runs = upgrade("lost", faulty=(OLD, NEW))
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, THERE_AND_BACK)), output
     assert "Release 1.0, which ran before, could not be started again: the services do not run on h2." in output
-    assert "run site with inference_release 1.0" in output
+    assert "then run rollback, which returns to release 1.0" in output
 
 
 def test_running_services_are_not_changed(upgrade, tmp_path):
