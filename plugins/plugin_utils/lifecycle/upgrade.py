@@ -34,9 +34,11 @@ UNVERIFIED = (
 )
 NOTHING = "Nothing changes: the services have the settings of this plan. Those that do not run start, and the deployment is verified."
 BALANCER_DOWN = (
-    "{names}: does not run, and a blue/green change moves the requests at each balancer. Nothing was changed. Fix: start it, by the playbook restart "
-    "with inference_services: [{names}], or see its log; then run upgrade again."
+    "{names}: does not run, and a blue/green change moves the requests at each balancer. Nothing was changed. Fix: start it, {start}, or see its log; "
+    "then run upgrade again."
 )
+BY_RESTART = "by the playbook restart with inference_services: [{names}]"
+BY_RUNTIME = "with {runtime} on its host ({units}): restart refuses while a change by halves has not ended"
 EMPTIED = "{name} restarts at once: engines mount their memory again by themselves; what the store has is lost, and prompts are computed again."
 RENAMED = (
     "{names} (same address), and the plan to go back to has the former name, under which no host could be reached. Nothing was changed. Fix: run site "
@@ -165,9 +167,9 @@ def mode(
         return {"mode": "", "text": "", "refusals": [refusal], "rounds": []}
     chosen = asked or ("rolling" if not reasons else "recreate" if halves else "blue_green")
     goes_by_halves = chosen == "blue_green"
-    silent = _balancers_down(plan, seen) if goes_by_halves else []
-    if silent:
-        return {"mode": "", "text": "", "refusals": [BALANCER_DOWN.format(names=", ".join(silent))], "rounds": []}
+    refusal = _balancers_down(plan, seen, bool(set(interrupted) - {""})) if goes_by_halves else ""
+    if refusal:
+        return {"mode": "", "text": "", "refusals": [refusal], "rounds": []}
     return {
         "mode": chosen,
         "text": cost_of_rounds(plan, planned)
@@ -178,11 +180,14 @@ def mode(
     }
 
 
-def _balancers_down(plan: Plan, seen: t.Mapping[str, t.Any] | None) -> list[str]:
-    """Those of several balancers that do not run. The change would fail where it takes a half out of each, and so would its way back."""
-    balancers = [service["name"] for service in plan["services"] if service["kind"] == "balancer"]
+def _balancers_down(plan: Plan, seen: t.Mapping[str, t.Any] | None, interrupted: bool) -> str:
+    """The refusal if of several balancers one does not run. The change would fail where it takes a half out of each, and so would its way back."""
+    balancers = [service for service in plan["services"] if service["kind"] == "balancer"]
     down = {name for found in (seen or {}).get("old", {}).values() for name in found.get("down") or ()}
-    return [name for name in balancers if name in down] if len(balancers) > 1 else []
+    silent = [service for service in balancers if service["name"] in down] if len(balancers) > 1 else []
+    names, units = (", ".join(service[key] for service in silent) for key in ("name", "unit"))
+    start = (BY_RUNTIME if interrupted else BY_RESTART).format(names=names, units=units, runtime=plan["runtime"])
+    return BALANCER_DOWN.format(names=names, start=start) if silent else ""
 
 
 def _may_return(unverified: Plan, previous: Plan) -> bool:

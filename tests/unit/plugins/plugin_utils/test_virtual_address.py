@@ -9,7 +9,9 @@ import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.address_hosts import address_hosts
+from ansible_collections.ascend.inference.plugins.module_utils.files import journal, tree
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import status_plan
+from ansible_collections.ascend.inference.plugins.modules import deployment_run
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.distribution import names
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves, pauses, upgrade
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.before import moved_entry
@@ -190,14 +192,32 @@ def test_a_router_restarts_without_a_pause_behind_the_other_balancer(down):
     assert not both["roll"]
 
 
-def test_a_balancer_that_is_down_is_started_before_an_upgrade_half_by_half():
+def refused(monkeypatch, down, interrupted=()):
+    """What an upgrade half by half says whose second balancer is ``down``."""
     found = plan(instances=2)
-    hosts = {host: {"down": ["balancer-1"] if host == "node2" else []} for host in ("node1", "node2")}
-    assert upgrade._balancers_down(found, {"old": hosts}) == ["balancer-1"]
-    assert (
-        upgrade._balancers_down(found, {"old": {"node1": {"down": []}}}) == upgrade._balancers_down(found, None) == []
-    )
-    assert "inference_services: [balancer-1]" in upgrade.BALANCER_DOWN.format(names="balancer-1")
+    monkeypatch.setattr(upgrade, "_by_halves", lambda *unused: ([], ["a round"]))
+    monkeypatch.setattr(upgrade, "cost_of_rounds", lambda *unused: "")
+    hosts = {host: {"down": down if host == "node2" else []} for host in ("node1", "node2")}
+    seen = {"old": hosts, "new": hosts, "asked": {}}
+    return upgrade.mode({"node1": found, "node2": found}, found, "blue_green", interrupted, seen)["refusals"]
+
+
+def test_a_balancer_that_is_down_is_started_before_an_upgrade_half_by_half(monkeypatch):
+    (told,) = refused(monkeypatch, ["balancer-1"])
+    assert told.startswith("balancer-1: does not run") and "restart with inference_services: [balancer-1]" in told
+    assert refused(monkeypatch, []) == []
+
+
+def test_after_a_killed_upgrade_nobody_is_sent_to_a_playbook_that_refuses(monkeypatch, tmp_path):
+    """restart refuses then, and names upgrade; so upgrade must not name restart."""
+    base = tmp_path / "x"
+    base.mkdir()
+    with monkeypatch.context() as patch, pytest.raises(tree.TreeError, match="interrupted.*Fix: run upgrade"):
+        patch.setattr(journal, "unfinished_half", lambda directory: "first")
+        deployment_run.begin({"run": {"id": "r"}, "accept_half": False, "replace": ""}, str(base), True)
+    (told,) = refused(monkeypatch, ["balancer-1"], ["the digest of its plan"])
+    unit = services(plan(instances=2), "balancer")["balancer-1"]["unit"]
+    assert f"on its host ({unit})" in told and "playbook restart" not in told
 
 
 def test_the_difference_names_the_address():
