@@ -16,6 +16,7 @@ import os
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.deploy import decide, deploy
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.restart import restart
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.planned_steps import planned_steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
@@ -209,6 +210,19 @@ class Rack:
         assert all(len(found) == 1 for found in runs.values()), "processes of an instance start together"
         return self.pause
 
+    def restart(self, names, killed):
+        """The first ``killed`` steps of a restart of these services of the recorded plan, without a pause."""
+        self.runs += 1
+        self.plan, self.served, self.pause = self.recorded, {kind for kind in ENGINES if self.serving(kind)}, False
+        found = {host: {**here, "rekeyed": []} for host, here in self.pending(self.plan).items()}
+        script = restart(self.plan, found, names, False, 300, 300)
+        if script.refusals:
+            raise Stopped(*script.refusals)
+        self.pause = len(self.served) < len(ENGINES)
+        for step in script.steps[:killed]:
+            for host in step.at:
+                getattr(self, f"play_{step.verb}")(step, step.orphaned or host, step.at[host])
+
     def play_state(self, _step, host, given):
         for service in self.plan["services"]:
             place = (service["host"], service["name"])
@@ -216,7 +230,7 @@ class Rack:
                 continue
             if given["state"] == "stopped":
                 self.end(place)
-            elif self.digest(place) != service["digest"]:
+            elif self.digest(place) != service["digest"] or given["state"] == "restarted":
                 self.start(service, self.plan["revision"])
 
     def play_present(self, _step, host, given):
@@ -367,6 +381,16 @@ def test_a_dead_engine_on_a_host_that_leaves_is_none_that_serves():
     rack.deploy(planned(rack, wanted), allowed=True)
 
 
+@pytest.mark.parametrize("killed", range(7))
+def test_what_a_killed_restart_left_out_of_the_router_returns_without_another_change(killed):
+    rack, wanted = Rack(), simple(prefill=2)
+    wanted["groups"]["prefill"] = ["b1", "b2"]
+    plan = planned(rack, wanted)
+    rack.deploy(plan)
+    rack.restart([service["name"] for service in plan["services"] if service["kind"] in ENGINES], killed)
+    assert not rack.deploy(plan, allowed=False)
+
+
 def test_an_engine_whose_former_url_the_router_has_too_leaves_under_both():
     """While nothing served, a run gave it another port and the router this one, and was killed. Then the former port is planned again."""
     rack, wanted = Rack(), simple()
@@ -426,6 +450,10 @@ def test_two_commands_lead_back_from_any_kill_and_crash(wanted, data):
         return
     rack.deploy(plan)
     for _number in range(3):
+        if not rack.begun:  # after a change that was killed it refuses
+            names = data.draw(st.lists(st.sampled_from(sorted(name for _host, name in rack.running)), max_size=3))
+            with contextlib.suppress(Stopped):
+                rack.restart(names, data.draw(st.integers(0, 8)))
         changed(data, wanted, rack, STAY)
         try:
             plan = planned(rack, wanted)
