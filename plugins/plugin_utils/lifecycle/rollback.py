@@ -41,9 +41,10 @@ UNKNOWN = (
 )
 REKEYED = (
     "{names} run with other keys than inference_secrets has now, with which the rollback would start the verified plan: all services restart at once, and "
-    "clients get errors until the models are loaded. Nothing was changed. Fix: put the former keys back into inference_secrets and run rollback again; "
-    "or run it with -e inference_allow_pause=true when a pause is acceptable."
+    "clients get errors until the models are loaded. Nothing was changed. Fix: {back}run it "
+    "with -e inference_allow_pause=true when a pause is acceptable."
 )
+PUT_BACK = "put the former keys back into inference_secrets and run rollback again; or "  # which helps only if all services run with them
 UNSEEN = (
     "A blue/green rollback, without a pause, is possible, but {why}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
     "services run as they did, run rollback again. When a pause is acceptable, run it with -e inference_allow_pause=true, which stops every service."
@@ -165,7 +166,11 @@ def mode(
     keys = keys_of(seen[NEW].values()) if seen else NO_KEYS
     rekeyed = sorted(Change({"": keys}, plan, running).keys_change, key=natural) if plan else []
     if rekeyed and not (allow_pause or stop) and _may_serve(plan, seen):
-        return _refused(REKEYED.format(names=", ".join(rekeyed)))
+        return _refused(
+            REKEYED.format(
+                names=", ".join(rekeyed), back="" if Change({"": keys}, plan, running).keys_mixed else PUT_BACK
+            )
+        )
     if half and asked == "rolling":
         return _refused(not_rolling([HALVED]))
     if half and not (stop or rekeyed):

@@ -213,6 +213,8 @@ def test_a_rollback_to_other_keys_is_none_without_a_pause(keyed):
     found = hostvars(new, old, told(old, rekeyed, keyed))
     (text,) = rollback_mode(found, json.dumps(new))["refusals"]
     assert text.startswith(f"{', '.join(rekeyed)} run with other keys") and "inference_allow_pause=true" in text
+    # With the former ones decode-1 would be the one with other keys.
+    assert ("put the former keys back" in text) is (not keyed)
     for given in ((True,), (False, "recreate")):
         result = rollback_mode(found, json.dumps(new), *given)
         assert (result["mode"], result["refusals"]) == ("recreate", []) and KEYS in result["text"]
