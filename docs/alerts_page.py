@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that contains ansible_collections, in an installed tree
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS, Alert
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.entry_alerts import ENTRY_ALERTS
 
 GUIDE = HERE / "docsite" / "rst" / "guide_monitoring.rst"
 BEGIN = ".. the alerts begin\n"
@@ -49,8 +50,8 @@ def section(alert: Alert) -> str:
 
 
 def sections() -> str:
-    """All alerts in their order."""
-    return "\n".join(section(alert) for alert in ALERTS)
+    """All alerts in their order, those of an entry last."""
+    return "\n".join(section(alert) for alert in (*ALERTS, *ENTRY_ALERTS))
 
 
 def page() -> str:

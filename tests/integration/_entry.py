@@ -25,6 +25,8 @@ from ansible_collections.ascend.inference.tests.integration._playbook import fre
 COMPLETIONS = "/v1/chat/completions"
 KEYS = {"search": "search-key-0123456789", "lab": "lab-key~0123456789+/=", "both": "both-key-0123456789"}
 ENGINES = "engines-own-key"
+TEXTS = {**{name: f"# of {name}\n{key}\n" for name, key in KEYS.items()}, "engines": f"{ENGINES}\n"}
+HOSTS = {"here": "127.0.0.1"}
 
 
 class Deployment:
@@ -170,11 +172,9 @@ class Entry:
     def write(self, **changed):
         """Write the files of the settings with these changes."""
         self.settings = {**self.settings, **changed}
-        texts = {**{name: f"# of {name}\n{key}\n" for name, key in KEYS.items()}, "engines": f"{ENGINES}\n"}
-        texts.update({"cert.pem": "", "key.pem": ""})
         place = {"folder": str(self.folder), "run": str(self.folder), "state": str(self.folder / "usage")}
         (self.folder / "usage").mkdir(exist_ok=True)
-        for file in entry_files(self.settings, {"here": "127.0.0.1"}, texts, "here", **place):
+        for file in entry_files(self.settings, HOSTS, TEXTS, "here", **place):
             pathlib.Path(file["path"]).write_text(file["content"])
 
     def wait(self):

@@ -165,6 +165,7 @@ class Entry:
             "port": PORT,
             "status_port": STATUS,
             "peer_port": PEER,
+            "monitoring": [CLIENT],
             "certificate": "cert",
             "certificate_key": "key",
             "body_mib": 8,
@@ -179,12 +180,16 @@ class Entry:
         for host in self.hosts:
             until(lambda host=host: host.healthy and host.shares, 20)
 
-    def write(self, named, *hosts):
-        """The files of these hosts, or of both, with a certificate."""
+    def texts(self, named):
+        """What the files of the settings have, with a certificate."""
         texts = {**{name: f"{text}\n" for name, text in KEYS.items()}, "engines": f"{ENGINES}\n"}
         texts["cert"], texts["key"] = self.certificates[named]
+        return texts
+
+    def write(self, named, *hosts):
+        """The files of these hosts, or of both, with a certificate."""
         for host in hosts or self.hosts:
-            host.write(self.settings, texts)
+            host.write(self.settings, self.texts(named))
 
     def keepalived(self):
         """Start it on both: the host with the address, and the other one."""

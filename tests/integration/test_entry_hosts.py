@@ -16,6 +16,8 @@ import sys
 import time
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.status import entry_report
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.told import entry_expected
 from ansible_collections.ascend.inference.tests.integration import _entry_hosts as hosts
 from ansible_collections.ascend.inference.tests.integration._entry import COMPLETIONS, KEYS, install
 
@@ -30,6 +32,12 @@ for dummy in range(int(sys.argv[2])):
     connection.close()
 print(json.dumps(statuses))
 """
+STATE = """
+import json, sys
+from ansible_collections.ascend.inference.plugins.module_utils.entry.state import state
+print(json.dumps(state(int(sys.argv[1]), sys.argv[2])))
+"""
+METRICS = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=5).read().decode())"
 
 
 @pytest.fixture
@@ -176,3 +184,44 @@ def test_counts_are_for_the_other_host_alone(entry):
     for argv, comes in (([], False), (entry.hosts[1].within(), True)):
         done = subprocess.run([*argv, sys.executable, "-c", script], capture_output=True, text=True, check=False)
         assert (done.stdout.strip() not in ("", "0")) == comes, done
+
+
+def told(entry):
+    """What the module entry_info answers on each host."""
+    argv = [sys.executable, "-c", STATE, str(hosts.STATUS), hosts.VIRTUAL]
+    texts = {
+        host.name: subprocess.run(host.within(*argv), check=True, capture_output=True).stdout for host in entry.hosts
+    }
+    return {name: json.loads(text) for name, text in texts.items()}
+
+
+def test_prometheus_alone_reads_the_metrics_of_each_host_from_outside(entry):
+    for host, other in (entry.hosts, entry.hosts[::-1]):
+        page = f"http://{hosts.HOSTS[host.name]}:{hosts.STATUS}/metrics"
+        argv = [sys.executable, "-c", METRICS, page]
+        found = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+        assert 'ascend_inference_entry_routers{model="qwen3",way="first"} 1\n' in found
+        (ends,) = [line for line in found.splitlines() if line.startswith("ascend_inference_entry_certificate_expires")]
+        assert time.time() < int(ends.split()[1]) < time.time() + 10 * 86400
+        assert subprocess.run(other.within(*argv), check=False, capture_output=True).returncode != 0
+
+
+def test_status_tells_who_has_the_address_and_which_host_has_former_settings(entry):
+    first, other = entry.keepalived()
+    expected = entry_expected(entry.settings, hosts.HOSTS, entry.texts("first"))
+    found = entry_report(told(entry), expected)
+    assert found["healthy"], found
+    rows = {row["host"]: row["address"] for row in found["hosts"]}
+    assert rows == {first.name: "here", other.name: "standby"}
+    entry.write("second", other)
+    other.reload()
+    expected = entry_expected(entry.settings, hosts.HOSTS, entry.texts("second"))
+    hosts.until(lambda: told(entry)[other.name]["digest"] == expected["digest"], 10)
+    (finding,) = entry_report(told(entry), expected)["findings"]
+    assert finding.startswith(f"{first.name}: it serves with other settings")
+    other.end("haproxy")
+    entry.write("second", first)
+    first.reload()
+    hosts.until(lambda: told(entry)[first.name]["digest"] == expected["digest"], 10)
+    (finding,) = entry_report(told(entry), expected)["findings"]
+    assert finding.startswith(f"{other.name}: the entry does not answer (")

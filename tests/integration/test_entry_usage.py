@@ -325,4 +325,5 @@ def test_without_usage_nothing_is_asked_for_and_nothing_is_counted(entry):
     status, text, dummy = ask(running, STREAM)
     assert status == 200 and len(events(text)) == 3
     assert json.loads(running.deployments["qwen"].seen[-1][2]) == STREAM
-    assert not list((running.folder / "usage").iterdir()) and http_ask(running.status, "GET", "/metrics")[0] == 404
+    status, text, dummy = http_ask(running.status, "GET", "/metrics")
+    assert not list((running.folder / "usage").iterdir()) and status == 200 and "_today" not in text

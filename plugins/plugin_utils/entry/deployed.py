@@ -82,6 +82,12 @@ def secret_keys(found: Found, hostvars: t.Any) -> dict[str, str]:
     return keys
 
 
+def entry_alone(hostvars: t.Any, groups: t.Any) -> bool:
+    """Whether no host of the inventory has a variable that describes a deployment."""
+    words = [PREFIX + word for word in ("deployment", "model", "pools", "recipe")]
+    return not any(word in hostvars[host] for host in groups["all"] for word in words)
+
+
 def _unrouted(settings: t.Any) -> dict[str, dict[str, t.Any]]:
     """What of the settings is asked of plans. Whatever has another form is left to ``read_entry``, which refuses it."""
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The entry as a configuration of HAProxy. This file, haproxy_peers.py and model.lua alone know the program.
+"""The entry as a configuration of HAProxy. This file, its neighbours haproxy_*.py and *.lua alone know the program.
 
 HAProxy 2.4 or later with Lua, as Debian 12 builds it. It keeps a buffer only while data is in transit, so a buffer that can
 hold the largest request costs an idle stream nothing; documents that say otherwise describe versions before 1.7.
@@ -19,7 +19,7 @@ from ..plan.render.frontend import CLIENTS, filled
 from ..plan.service import bracketed
 from . import haproxy_peers
 from .haproxy_backends import backend, lines, section
-from .pair import ALIVE
+from .pair import ALIVE, own_address
 from .plan import EntryPlan, Grant
 from .refusals import BUSY, ERRORS, PARALLEL, SPENT, error
 
@@ -53,6 +53,7 @@ global
     tune.bufsize @BUFFER@
     tune.maxrewrite 16384
     lua-load @FOLDER@/model.lua
+    lua-load @FOLDER@/metrics.lua
 @COUNTER@    stats socket @RUN@/admin.sock mode 600 level admin
     ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets
     log stdout format raw local0 notice
@@ -93,6 +94,7 @@ frontend clients
     acl known var(txn.team) -m found
     http-request lua.removed @FOLDER@/keys.map if known { stopping }
     http-request track-sc1 src,ipmask(32,64) table strangers unless known
+    http-request lua.refused key unless known
     http-request return status 429 content-type application/json string '@GUESSING@' hdr Retry-After 2 if !known { sc1_gpc0_rate ge @GUESSES@ }
     http-request sc-inc-gpc0(1) unless known
     http-request return status 401 content-type application/json string '@UNKNOWN@' hdr WWW-Authenticate Bearer unless known
@@ -120,11 +122,21 @@ frontend clients
     use_backend %[var(txn.route)]
 @BACKENDS@frontend status
     bind 127.0.0.1:@STATUS@
-@STATED@@METRICS@    http-request return status 404 unless { path /health @ALIVE@ }
+@STATED@    http-request use-service lua.metrics if { path /metrics }
+    http-request return status 404 unless { path /health @ALIVE@ }
     http-request return status 503 if { path @ALIVE@ } !somebody
     http-request return status 200 if { path @ALIVE@ }
     http-request return status 503 content-type application/json lf-string '@STATES@' if silent
     http-request return status 200 content-type application/json lf-string '@STATES@'
+@WATCHED@"""
+# Prometheus asks at the host's own address. No body and few connections: who may ask takes no place of clients.
+WATCHED = """frontend watched
+    bind @OWN@:@STATUS@
+    maxconn 16
+    timeout client 10s
+@SOURCES@    tcp-request connection reject unless prometheus
+    http-request use-service lua.metrics if METH_GET { path /metrics }
+    http-request return status 404
 """
 
 
@@ -136,6 +148,7 @@ def files(
     return {
         CONFIGURED: _configuration(plan, folder, run),
         "model.lua": _script("model.lua"),
+        "metrics.lua": filled(_script("metrics.lua"), {"FOLDER": folder}),
         **(
             {"usage.lua": filled(_script("usage.lua"), {"FOLDER": folder, "STATE": state})}
             if plan.settings.usage
@@ -216,10 +229,13 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
             f" if listed {{ var(txn.team) -m str {grant.team} }}"
             for grant in plan.grants
         ),
-        "PARALLEL": lines(_limit(grant, "sc2_conn_cur gt", grant.concurrent, PARALLEL, 1) for grant in plan.grants),
+        "PARALLEL": lines(
+            line for grant in plan.grants for line in _limit(grant, "concurrent", "sc2_conn_cur gt", PARALLEL, 1)
+        ),
         "RATES": lines(
-            _limit(grant, f"{haproxy_peers.rate(plan.pair)} ge", grant.requests_per_minute, BUSY, 60)
+            line
             for grant in plan.grants
+            for line in _limit(grant, "requests_per_minute", f"{haproxy_peers.rate(plan.pair)} ge", BUSY, 60)
         ),
         **_usage(plan, folder),
         "NOTCLIENTS": f"^(?!(?:{kept})$)",
@@ -228,6 +244,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "STATUS": str(settings.status_port),
         "ALIVE": ALIVE,
         "STATED": lines(_stated(plan)),
+        "WATCHED": _watched(plan),
         "STATES": '{"routers": {' + ", ".join(states) + "}}",
     }
     return filled(CONFIGURATION, values)
@@ -242,27 +259,36 @@ def _stated(plan: EntryPlan) -> t.Iterator[str]:
 
 def _usage(plan: EntryPlan, folder: str) -> dict[str, str]:
     """The lines that count tokens; without usage they are not there, and a request goes on as it came."""
+    found = "if { var(txn.wait) -m found }"
     spent = (
         f"http-request return status 429 content-type application/json string '{SPENT}'"
-        " hdr Retry-After %[var(txn.wait)] if { var(txn.wait) -m found }"
+        f" hdr Retry-After %[var(txn.wait)] {found}"
     )
     limited = any(grant.tokens_per_day or grant.tokens_per_month for grant in plan.grants)
     parts = {
         "COUNTER": [f"lua-load {folder}/usage.lua"],
         "FILTER": ["filter lua.usage"],
-        "TOKENS": ["http-request lua.tokens", spent] if limited else [],
-        "METRICS": ["http-request use-service lua.usage if { path /metrics }"],
+        "TOKENS": ["http-request lua.tokens", f"http-request lua.refused tokens {found}", spent] if limited else [],
     }
-    found = {name: lines(each if plan.settings.usage else []) for name, each in parts.items()}
-    return {**found, "LENGTH": "%[var(txn.length)]" if plan.settings.usage else "%[req.body_size]"}
+    used = {name: lines(each if plan.settings.usage else []) for name, each in parts.items()}
+    return {**used, "LENGTH": "%[var(txn.length)]" if plan.settings.usage else "%[req.body_size]"}
 
 
-def _limit(grant: Grant, condition: str, limit: int, message: str, seconds: int) -> str:
+def _limit(grant: Grant, name: str, condition: str, message: str, seconds: int) -> list[str]:
     """The refusal of one team's limit; empty without one. A client comes back when about one request more is allowed."""
+    limit = getattr(grant, name)
     if not limit:
-        return ""
+        return []
     after = max(1, math.ceil(seconds / limit))
-    return (
-        f"http-request return status 429 content-type application/json string '{message}' hdr Retry-After {after}"
-        f" if {{ var(txn.team) -m str {grant.team} }} {{ {condition} {limit} }}"
-    )
+    reached = f"if {{ var(txn.team) -m str {grant.team} }} {{ {condition} {limit} }}"
+    refusal = f"http-request return status 429 content-type application/json string '{message}' hdr Retry-After {after}"
+    return [f"http-request lua.refused {name} {reached}", f"{refusal} {reached}"]
+
+
+def _watched(plan: EntryPlan) -> str:
+    """Where Prometheus asks; empty if nobody may, or if the page of the host itself is there already."""
+    own, allowed = own_address(plan.settings, plan.pair), plan.settings.monitoring
+    if not allowed or own == "127.0.0.1":
+        return ""
+    sources = lines(f"acl prometheus src {source}" for source in allowed)
+    return filled(WATCHED, {"OWN": bracketed(own), "STATUS": str(plan.settings.status_port), "SOURCES": sources})

@@ -16,6 +16,7 @@ from .pair import kept_address, pair_of
 from .plan import entry_plan
 from .reading import read_entry
 from .settings import Entry
+from .told import told
 
 FOLDER = "/etc/ascend-inference-entry"
 RUN = "/run/ascend-inference-entry"
@@ -58,6 +59,7 @@ def entry_files(
     if wrong or wrong_keys:
         raise SettingsError([*wrong, *wrong_keys])
     contents = haproxy.files(entry_plan(entry, pair_of(hosts, host)), folder, run, state, digests, keys)
+    contents["metrics.txt"] = told(entry, hosts, texts)
     if not entry.plain_http:
         contents["entry.pem"] = texts[entry.certificate]
         contents["entry.pem.key"] = texts[entry.certificate_key]

@@ -39,6 +39,11 @@ def pair_of(hosts: t.Mapping[str, str], host: str) -> Pair:
     return Pair(members[host], next((member for name, member in members.items() if name != host), None))
 
 
+def own_address(entry: Entry, pair: Pair) -> str:
+    """Where the host is asked itself: alone it has the clients' address."""
+    return pair.own.address if pair.other else entry.address
+
+
 def impossible_pair(entry: Entry, hosts: t.Mapping[str, str]) -> t.Iterator[tuple[str, str, str]]:
     """What of two hosts cannot work: where, what is wrong, and how to fix it. Nothing for one host."""
     if len(hosts) < MOST:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import re
 import typing as t
 
@@ -85,12 +86,24 @@ def _of_door(entry: Entry) -> t.Iterator[Finding]:
     if entry.arriving_mib < entry.body_mib:
         problem = f"{entry.arriving_mib} is less than body_mib, so the largest request would never have room"
         yield _finding(".arriving_mib", problem, f"Write {entry.body_mib} at least, or reduce body_mib.")
+    for number, network in enumerate(entry.monitoring):
+        if not _is_network(network):
+            problem = f"'{network}' is no address and no network"
+            yield _finding(f".monitoring[{number}]", problem, "Write such as 192.0.2.50 or 192.0.2.0/24.")
     ports = {"port": entry.port, "status_port": entry.status_port, "peer_port": entry.peer_port}
     taken: dict[int, str] = {}
     for name, port in ports.items():
         first = taken.setdefault(port, name)
         if first != name:
             yield _finding(f".{name}", f"{port} is {first}, too", "Choose another port.")
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _of_paths(entry: Entry) -> t.Iterator[Finding]:

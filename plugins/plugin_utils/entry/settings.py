@@ -95,7 +95,14 @@ class Entry:
         typed("interface"),
     )
     port: int = documented("Its port.", number(443, 1, 65535))
-    status_port: int = documented("Port of the page /health, on the host itself alone.", number(8013, 1, 65535))
+    status_port: int = documented(
+        "Port of the pages /health and /metrics, on the host itself alone. For the addresses of monitoring /metrics is at the host's own address, too.",
+        number(8013, 1, 65535),
+    )
+    monitoring: tuple[str, ...] = documented(
+        "Addresses and networks of Prometheus, which may read the metrics. Default: none but the host itself.",
+        typed("network", ()),
+    )
     peer_port: int = documented(
         "Port by which a changed process takes over the counts of limits, on the host itself, and by which two hosts share them, for the other host alone.",
         number(8014, 1, 65535),

@@ -38,6 +38,7 @@ def entry_twin(settings: t.Any, hosts: t.Mapping[str, str]) -> dict[str, t.Any]:
         status_port=STATUS,
         peer_port=PEER,
         plain_http=True,
+        monitoring=(),
         deployments={
             name: dataclasses.replace(each, routers=tuple(f"127.0.0.1:{ports[address]}" for address in each.routers))
             for name, each in entry.deployments.items()

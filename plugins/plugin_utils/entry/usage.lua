@@ -320,9 +320,10 @@ end)
 
 local NAMES = { "requests", "requests_without_usage", "prompt_tokens", "completion_tokens", "cached_tokens" }
 
-core.register_service("usage", "http", function(applet)
+-- Adds what metrics.lua tells.
+function usage_rows(rows)
     local day = now()
-    local sums, rows = {}, {}
+    local sums = {}
     for dummy, source in ipairs({ others, own[day] or {} }) do
         for pair, counts in pairs(source) do add(sums, pair, counts) end
     end
@@ -343,10 +344,4 @@ core.register_service("usage", "http", function(applet)
             end
         end
     end
-    local text = table.concat(rows, "\n") .. "\n"
-    applet:set_status(200)
-    applet:add_header("content-type", "text/plain; version=0.0.4")
-    applet:add_header("content-length", tostring(#text))
-    applet:start_response()
-    applet:send(text)
-end)
+end

@@ -19,6 +19,8 @@ SUBJECTS = {
     "deployment": "",
     "service": ", {{ $labels.service }} on {{ $labels.host }}",
     "host": ", {{ $labels.host }}",
+    "model": ", {{ $labels.model }} on {{ $labels.host }}",
+    "team": ", {{ $labels.team }}",
     "npu": ", {{ $labels.host }}, NPU {{ $labels.id }}{{ $labels.device }}",
     "flag": ", {{ $labels.service }} on {{ $labels.host }}, {{ $labels.flag }}",
     "path": ", {{ $labels.path }}",

@@ -15,6 +15,7 @@ from ..description.findings import Finding, SettingsError
 from ..description.values import built_in
 from .collector import collector_files, log_files, proxy_files
 from .dashboard import dashboard
+from .entry import entry_rules, entry_targets
 from .proxies import silent_routers
 from .rules import rules
 from .settings import WHY, Monitoring, read_monitoring
@@ -28,42 +29,66 @@ PARTS = ("targets", "rules", "dashboards")
 def monitoring_files(plan: Record, raw: t.Any, hosts: t.Collection[str] | None = None) -> dict[str, t.Any]:
     """Options of service_files, what Prometheus has to read, and notes. ``hosts``: names of the inventory, if they are known.
 
-    ``{host, state, directory, folders, files, paths, scrape, notes, reload, install, grafana}``; raises PlanError.
+    ``{host, state, directory, folders, files, paths, scrape, notes, reload, install, grafana}``; raises PlanError. In place of a plan there may be
+    an entry, as ``entry_watched`` returns it: it has neither a dashboard nor collectors.
     """
     settings = read_monitoring(raw, hosts)
+    if "entry" in plan:
+        return _of_entry(plan, settings)
     if plan["runtime_facts"]["in_cluster"]:
         problem = "addresses of pods are not part of the plan"
         fix = "Let Prometheus find the pods of the cluster (kubernetes_sd)."
         raise SettingsError([Finding("inference_monitoring", "MONITORING-SETTING", problem, fix, why=WHY)])
-    name = plan["deployment"]
     judged = rules(plan, settings)
     shown = dashboard(plan, settings)
     contents = {
         "targets": _json(targets(plan, settings)),
-        "rules": HEAD + yaml.safe_dump(built_in({"groups": judged.groups}), sort_keys=False, width=10**6),
+        "rules": _rules_text(judged.groups),
         "dashboards": _json(shown),
     }
-    paths = {
-        part: posixpath.join(settings.place(part), f"ascend-inference-{name}.{'yml' if part == 'rules' else 'json'}")
-        for part in PARTS
-    }
     return {
-        "host": settings.host or "localhost",
-        "state": settings.state,
-        "directory": posixpath.join(settings.directory, "manifests", name),
-        "folders": _folders(settings, name),
-        "files": [{"path": paths[part], "content": contents[part], "mode": "0644"} for part in PARTS],
-        "paths": paths,
-        "configuration": yaml.safe_dump(built_in(configuration(settings)), sort_keys=False),
-        "notes": notes(plan, settings, judged.unwatched),
-        "reload": settings.reload,
-        "install": settings.install,
+        **_made(settings, plan["deployment"], contents),
+        "notes": notes(plan, settings, judged.unwatched) if settings.state == "present" else [],
         "node_exporter": settings.node_exporter,
         "collector": collector_files(plan, settings),
         "proxies": proxy_files(plan, settings),
         "logs": log_files(plan, settings),
         "grafana": {"url": settings.grafana_url, "folder": settings.grafana_folder, "dashboard": shown},
     }
+
+
+def _of_entry(plan: Record, settings: Monitoring) -> dict[str, t.Any]:
+    """Files that nobody could use are removed."""
+    watched = plan["entry"]
+    contents = {"targets": _json(entry_targets(watched)), "rules": _rules_text(entry_rules(watched, settings))}
+    return {
+        **_made(settings, plan["deployment"], contents),
+        **({} if watched["places"] else {"state": "absent"}),
+        "notes": [watched["note"]] if watched["note"] and settings.state == "present" else [],
+        "grafana": {"url": ""},
+    }
+
+
+def _made(settings: Monitoring, name: str, contents: t.Mapping[str, str]) -> dict[str, t.Any]:
+    paths = {
+        part: posixpath.join(settings.place(part), f"ascend-inference-{name}.{'yml' if part == 'rules' else 'json'}")
+        for part in contents
+    }
+    return {
+        "host": settings.host or "localhost",
+        "state": settings.state,
+        "directory": posixpath.join(settings.directory, "manifests", name),
+        "folders": _folders(settings, name),
+        "files": [{"path": paths[part], "content": text, "mode": "0644"} for part, text in contents.items()],
+        "paths": paths,
+        "configuration": yaml.safe_dump(built_in(configuration(settings)), sort_keys=False),
+        "reload": settings.reload,
+        "install": settings.install,
+    }
+
+
+def _rules_text(groups: t.Sequence[Record]) -> str:
+    return HEAD + yaml.safe_dump(built_in({"groups": groups}), sort_keys=False, width=10**6)
 
 
 def _json(value: t.Any) -> str:

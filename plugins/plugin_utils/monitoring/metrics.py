@@ -18,7 +18,7 @@ from ..releases.version import numbers
 
 Record = t.Mapping[str, t.Any]
 NAME = re.compile(
-    r"\b(?:(?:vllm|inference):\w+|(?:vllm_router|master|ha|npu_chip|machine_npu|inference)_\w+"
+    r"\b(?:(?:vllm|inference):\w+|(?:vllm_router|master|ha|npu_chip|machine_npu|(?:ascend_)?inference)_\w+"
     r"|(?:mem_cache|file_cache|valid_get|total_get)_\w+_(?!\w)|up\b)"
 )
 # mooncake_master: name -> first version. Read from the program 0.3.9, 0.3.11.post1 and 0.3.13.post1.

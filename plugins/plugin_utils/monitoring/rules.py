@@ -111,7 +111,7 @@ def rules(plan: Record, settings: Monitoring) -> Judged:
         chosen = settings.alerts.get(alert.name, AlertSettings())
         expression, reason = _expression(alert, chosen, known, parts)
         if expression:
-            alerts.append(_rule(plan, settings, alert, chosen, _filled(expression, alert, chosen, words)))
+            alerts.append(rule(plan, settings, alert, chosen, filled(expression, alert, chosen, words)))
         else:
             unwatched.append((alert.name, reason))
     name = f"ascend-inference-{plan['deployment']}"
@@ -146,12 +146,14 @@ def _expression(alert: Alert, chosen: AlertSettings, known: t.Collection[str], p
     return "", f"no service exports {', '.join(lacking)}"
 
 
-def _filled(expression: str, alert: Alert, chosen: AlertSettings, words: Record) -> str:
+def filled(expression: str, alert: Alert, chosen: AlertSettings, words: Record) -> str:
+    """The expression with its numbers. ``words``: those that are no settings."""
     window = f"{chosen.window or alert.window}s"
     return string.Template(expression).substitute(words, threshold=_threshold(alert, chosen), window=window)
 
 
-def _rule(plan: Record, settings: Monitoring, alert: Alert, chosen: AlertSettings, expression: str) -> dict[str, t.Any]:
+def rule(plan: Record, settings: Monitoring, alert: Alert, chosen: AlertSettings, expression: str) -> dict[str, t.Any]:
+    """The alert as a rule of Prometheus."""
     after = alert.after if chosen.after < 0 else chosen.after
     limits = limits_of(alert, _threshold(alert, chosen), chosen.window or alert.window, after, facts(plan))
     return {

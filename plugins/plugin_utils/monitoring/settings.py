@@ -13,6 +13,7 @@ from ...module_utils.files.system_folders import holds_the_system
 from ..description.findings import Finding, SettingsError, nearest
 from ..description.loader import Reader, choice, documented, factory, number, typed
 from .alerts import ALERTS
+from .entry_alerts import ENTRY_ALERTS
 
 WHY = "Nothing was written, so that no alert is missing without notice."
 
@@ -116,7 +117,7 @@ FOLDERS = ("directory", "targets_directory", "rules_directory", "dashboards_dire
 
 
 def _contradictions(found: Monitoring) -> t.Iterator[Finding]:
-    names = {alert.name for alert in ALERTS}
+    names = {alert.name for alert in (*ALERTS, *ENTRY_ALERTS)}
     for name in found.alerts:
         if name not in names:
             fix = f"{nearest(name, names)}The page of alerts lists them all."
