@@ -123,7 +123,7 @@ CAUSES = (
     Cause(
         "LOG-WEIGHTS",
         r"\bAttempted to load weight \(.*\) into parameter\b|\bTried to load weights of size\b|\bFollowing weights were not initialized from checkpoint\b"
-        r"|\bThere is no module or parameter named\b|\bKeyError: '(?:[\w.]+\.)?\w*(?:weight|bias|scale|offset|zero_point|scales?_inv)\w*'",
+        r"|\bThere is no module or parameter named\b|(?:\bKeyError: |^|\] )'(?:[\w.]+\.)?\w*(?:weight|bias|scale|offset|zero_point|scales?_inv)\w*'",
         "the weights do not belong to the model's class",
         "The copy is incomplete, the option quantization is missing or wrong, or the release does not know this variant of the model.",
         "Run check, which compares the folder with the model's index; set quantization for quantized weights; use a release that supports the model.",

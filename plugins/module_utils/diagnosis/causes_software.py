@@ -62,7 +62,7 @@ CAUSES = (
     ),
     Cause(
         "LOG-DEVICE-TYPE",
-        r"Failed to infer device type|device type .* is not supported|No module named 'torch_npu'",
+        r"Failed to infer device type|device type .* is not supported",
         "vLLM found no supported device",
         "The vLLM-Ascend plugin could not be loaded: torch-npu is missing or another version, or CANN's environment was not sourced.",
         "Read the warning about the plugin further up in the log, and run site to repair the environment.",

@@ -210,6 +210,8 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     # The worker compares the chip of the build (_build_info.py) with the actual one
     "chip_checked": (("0.12.0rc1", True),),
     "dense_dp_breaks": (("0.14.0rc1", True),),
+    # quantization/utils.py: maybe_auto_detect_quantization takes the method from the files of the model
+    "detects_quantization": (("0.15.0rc1", True), ("0.16.0rc1", False), ("0.17.0rc1", True)),
     # Log line of prefill's connector for each listening port
     "listening_line": (
         ("0.10.1rc1", "Starting listening on path: tcp://"),

@@ -57,6 +57,7 @@ class Release:
     failure_policy: str = ""
     head_dim_needed: bool = False
     dense_dp_breaks: bool = False
+    detects_quantization: bool = False
     listening_line: str = ""
     binds_cpus: bool = False
     ub_endpoints: str = ""

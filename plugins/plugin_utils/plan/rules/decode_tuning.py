@@ -72,7 +72,7 @@ def fine(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "KVPP",
-    "Set enable_kvpp only on prefill, with kv_transfer mooncake_v2 and without decode context parallelism.",
+    "Remove it there. It works without a connector, with the store, and on prefill with mooncake_v2; not with decode context parallelism.",
     "vllm-ascend 0.30.0rc2 ascend_config.py: KVPPConfig.validate",
 )
 def kvpp(case: Case) -> t.Iterator[Finding]:

@@ -270,9 +270,9 @@ def rdma(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def of_release(case: Case) -> t.Iterator[Finding]:
-    """An environment variable is set that the release does not read.
+    """An environment variable is set that the release does not read, or that its documents replaced.
 
-    The setting has no effect.
+    The setting has no effect, or one that upstream no longer tests.
     """
     release = case.context.release
     for path, name, value in user_variables(case) if case.npu else ():
@@ -288,8 +288,9 @@ def of_release(case: Case) -> t.Iterator[Finding]:
             fix = f"Set {instead} in args.additional-config instead." if instead else ""
             yield Finding.at(path, value, f"release {release.name} does not read {name}", fix)
         elif name == "ASCEND_BUFFER_POOL" and not release.buffer_pool_env and value != "0:0":
-            problem = f"release {release.name} has no {name}"
-            yield Finding.at(path, value, problem, "HCCL_INTRA_ROCE_ENABLE took its place.")
+            problem = f"documents of release {release.name} say that {name} was removed, and its Mooncake still reads it"
+            fix = "Set HCCL_INTRA_ROCE_ENABLE or ASCEND_ENABLE_USE_FABRIC_MEM instead."
+            yield Finding.at(path, value, problem, fix)
         elif name == "ASCEND_BASE_PORT" and not release.ascend_base_port_env:
             problem = f"Mooncake {release.mooncake} of release {release.name} does not read {name}; 0.3.8 and later do"
             yield Finding.at(path, value, problem)

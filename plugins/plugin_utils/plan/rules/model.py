@@ -20,6 +20,8 @@ QUANTIZED = re.compile(r"(?:^|[-_./])(w\d+a\d+(?:c\d+)?|mxfp[48])(?:$|[-_./])", 
 CONFIG = "additional-config"
 # Models with a state of linear attention (Mamba), for which upstream wants equal numbers on both sides
 LINEAR = re.compile(r"qwen3-next|qwen3\.[5-9]|glm-?5\.3-flash|kimi-?k3", re.IGNORECASE)
+# Models whose block size is not 128 where none is set (vllm_ascend/utils.py: refresh_block_size)
+OWN_BLOCKS = re.compile(LINEAR.pattern + "|deepseek-?v4", re.IGNORECASE)
 UNSET = "the default"  # shown for an option that is not set
 
 
@@ -166,15 +168,20 @@ def model_length(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "BLOCK-SIZE",
     "Set it once for all: inference_args.block-size.",
-    "vllm-ascend mooncake_connector.py: block by block; remote_block_size is read from 0.20 on",
+    "vllm-ascend mooncake_connector.py: block by block; remote_block_size is read from 0.20 on; utils.py refresh_block_size: 128 by default",
 )
 def block_size(case: Case) -> t.Iterator[Finding]:
     """Prefill and decode have a different block size.
 
     The connector copies whole blocks, so decode reads wrong parts of the KV cache.
     """
+    model = case.context.description.model
+    chunked = all(view.truth("enable-chunked-prefill") is not False for view in case.engine_views)
+    plain = case.npu and chunked and not OWN_BLOCKS.search(f"{model.path} {model.name}")
     for view, own, others in differing(case, "block-size"):
         default = {own, *others.split(" and ")} <= {UNSET, "128"}
+        if default and plain:
+            continue  # the default is 128
         severity = "warning" if default or case.context.release.vllm_version >= (0, 20) else ""
         problem = f"--block-size differs: prefill has {others}, decode has {own}"
         yield Finding.at(*side(case, view, "block-size"), problem, severity=severity)
@@ -326,11 +333,12 @@ def memory(case: Case) -> t.Iterator[Finding]:
 def quantization(case: Case) -> t.Iterator[Finding]:
     """A model that is quantized for Ascend is loaded without --quantization ascend.
 
-    The engine runs out of memory, or fails with 'Tensor scale not implemented'.
+    The engine runs out of memory, or fails with 'Tensor scale not implemented'. From 0.17 on vLLM-Ascend takes the method from the
+    model's files.
     """
     model = case.context.description.model
     found = QUANTIZED.search(model.path) or QUANTIZED.search(model.name)
-    if not found or not case.npu:
+    if not found or not case.npu or case.context.release.detects_quantization:
         return
     for view in case.engine_views:
         if "quantization" not in view.table and view.kind != "encode":

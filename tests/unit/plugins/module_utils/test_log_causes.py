@@ -53,6 +53,7 @@ TEXTS = [
     ("AttributeError: Class MooncakeConnectorV1 not found in vllm_ascend.mooncake_connector", "LOG-CONNECTOR"),
     ("ModuleNotFoundError: No module named 'vllm_ascend.distributed.mooncake_connector'", "LOG-CONNECTOR"),
     ("ModuleNotFoundError: No module named 'httpx'", "LOG-MODULE"),
+    ("ModuleNotFoundError: No module named 'torch_npu'", "LOG-MODULE"),
     ("ValueError: Free memory on device (3.1/61.2 GiB) on startup is less than desired GPU memory", "LOG-NPU-BUSY"),
     ("ValueError: max seq len 4096 needs 8 GiB, which is larger than the available KV cache memory", "LOG-KV-MEMORY"),
     ("ValueError: No available memory for the cache blocks.", "LOG-KV-MEMORY"),
@@ -143,6 +144,7 @@ TEXTS = [
         "LOG-WEIGHTS",
     ),
     ("KeyError: 'layers.0.mlp.gate_up_proj.deq_scale'", "LOG-WEIGHTS"),
+    ("ERROR 06-20 23:20:13 engine.py:400] 'layers.0.mlp.gate_up_proj.deq_scale'", "LOG-WEIGHTS"),
     ("E0523 06:50:40.085733   223 store_py.cpp:367] Put operation failed with error: TRANSFER_FAIL", "LOG-STORE-PUT"),
     (
         "E0423 16:34:48.929325 217299 tcp_transport.cpp:393] TcpTransport: ASIO exception: connect: Connection refused",

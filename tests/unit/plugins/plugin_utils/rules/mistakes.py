@@ -735,8 +735,8 @@ MISTAKES: tuple[Mistake, ...] = (
     W("TOKENIZER-MODE", "p2p", {f"{P}.args.tokenizer-mode": "slow"}),
     M("KV-DTYPE-DIFFERS", "p2p", {f"{P}.args.kv-cache-dtype": "bfloat16"}),
     M("DTYPE-DIFFERS", "p2p", {f"{P}.args.dtype": "float16"}),
-    W("QUANTIZATION-DIFFERS", "p2p", {f"{P}.args.quantization": None}, also="QUANTIZATION-MISSING"),
-    W("QUANTIZATION-MISSING", "p2p", {"inference_args.quantization": None}, also="VALUE-EMPTY"),
+    W("QUANTIZATION-DIFFERS", "p2p-0.13", {f"{P}.args.quantization": None}, also="QUANTIZATION-MISSING"),
+    W("QUANTIZATION-MISSING", "p2p-0.13", {"inference_args.quantization": None}, also="VALUE-EMPTY"),
     M("CPU-QUANTIZATION", "cpu", {"inference_args.quantization": "ascend"}),
     W(
         "SPEC-TOKENS",
