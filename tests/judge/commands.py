@@ -16,18 +16,30 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.engine_kind
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import model_figures
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODELS = json.loads(
-    (HERE / "models.json").read_text(encoding="utf-8")
-)  # config.json as the publisher has it on the hub
-# Families whose figures no rule uses: a part of a model's name, and whose config.json it has (classes that see need torchvision)
+# config.json of models: what the configuration code reads of them, put together from other sources where the file itself was out of reach.
+MODELS = json.loads((HERE / "models.json").read_text(encoding="utf-8"))
+# Families whose figures no rule uses: a part of a model's name, and whose config.json it has. A model with a seeing or a newer twin
+# of the same figures has the twin's.
 FAMILIES = (
+    (r"deepseek-v4\.1-flash", "deepseek-ai/DeepSeek-V4.1-Flash"),
     (r"deepseek-v4-flash(?!-vision)", "deepseek-ai/DeepSeek-V4-Flash"),
     (r"deepseek-v4-pro", "deepseek-ai/DeepSeek-V4-Pro"),
-    (r"glm-?5\.2", "zai-org/GLM-5.2"),
+    (r"glm-?5\.3-flash", "zai-org/GLM-5.3-Flash"),
+    (r"glm-?5\.[23](?!-flash)", "zai-org/GLM-5.2"),
     (r"kimi-k2\.[567]", "moonshotai/Kimi-K2.5"),
     (r"kimi-k3", "moonshotai/Kimi-K3"),
-    (r"minimax-m2", "MiniMaxAI/MiniMax-M2.5"),
+    (r"minimax-m2\.7", "MiniMaxAI/MiniMax-M2.7"),
+    (r"minimax-m2\.5", "MiniMaxAI/MiniMax-M2.5"),
     (r"minimax-m3", "MiniMaxAI/MiniMax-M3"),
+    (r"qwen2\.5-vl-7b", "Qwen/Qwen2.5-VL-7B-Instruct"),
+    (r"qwen3-vl-8b", "Qwen/Qwen3-VL-8B-Instruct"),
+    (r"qwen3-vl-30b", "Qwen/Qwen3-VL-30B-A3B-Instruct"),
+    (r"qwen3-vl-235b", "Qwen/Qwen3-VL-235B-A22B-Instruct"),
+    (r"qwen3-coder-30b", "Qwen/Qwen3-Coder-30B-A3B-Instruct"),
+    (r"qwen3\.[568]-27b", "Qwen/Qwen3.5-27B"),
+    (r"qwen3\.5-122b", "Qwen/Qwen3.5-122B-A10B"),
+    (r"qwen3\.5-397b", "Qwen/Qwen3.5-397B-A17B"),
+    (r"qwen3\.[56]-35b", "Qwen/Qwen3.6-35B-A3B"),
 )
 # Options whose value is a file, or needs the tokenizer's files, which nobody has here
 NEEDS_FILES = ("--reasoning-parser", "--chat-template", "--tokenizer", "--lora-modules", "--tool-parser-plugin")

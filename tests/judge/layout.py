@@ -27,7 +27,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release 
 SERVER = {"devices": 16, "device_mib": 64 << 10, "host_mib": 1 << 20, "pretend": True}
 PACKAGE = re.compile(r"[^/]+/(vllm_ascend(\.egg-info)?/.*)$")
 # Imported by vLLM's model classes, and not by its parser
-MORE = ("compressed-tensors", "ijson", "llvmlite", "loguru", "numba", "pycountry")
+MORE = ("compressed-tensors", "ijson", "llvmlite", "loguru", "numba", "pycountry", "torchvision<0.29")
 
 
 def sources(release: str) -> pathlib.Path:
@@ -53,8 +53,14 @@ def sources(release: str) -> pathlib.Path:
 
 def more() -> pathlib.Path:
     """Packages that model classes import."""
-    folder = environments.CACHE / "judged-more"
-    return environments.once(folder, lambda: environments.install(*MORE, target=folder))
+    folder = environments.CACHE / "judged-more-2"
+
+    def make() -> None:
+        environments.install(*MORE, target=folder)
+        # The compiled part is of another torch and not loaded; this module wants its operators
+        (folder / "torchvision" / "_meta_registrations.py").write_text("", encoding="utf-8")
+
+    return environments.once(folder, make)
 
 
 def answers(release: str, hardware: str, cases: t.Iterable[dict[str, t.Any]]) -> list[dict[str, str]]:

@@ -288,7 +288,9 @@ def of_release(case: Case) -> t.Iterator[Finding]:
             fix = f"Set {instead} in args.additional-config instead." if instead else ""
             yield Finding.at(path, value, f"release {release.name} does not read {name}", fix)
         elif name == "ASCEND_BUFFER_POOL" and not release.buffer_pool_env and value != "0:0":
-            problem = f"documents of release {release.name} say that {name} was removed, and its Mooncake still reads it"
+            problem = (
+                f"documents of release {release.name} say that {name} was removed, and its Mooncake still reads it"
+            )
             fix = "Set HCCL_INTRA_ROCE_ENABLE or ASCEND_ENABLE_USE_FABRIC_MEM instead."
             yield Finding.at(path, value, problem, fix)
         elif name == "ASCEND_BASE_PORT" and not release.ascend_base_port_env:

@@ -948,7 +948,15 @@ ROWS = (
     Row("p2p", {f"{P}.hosts.node1.args.seed": 1}),
     Row("p2p", {f"{P}.args.block-size": 128}),
     Row("p2p-0.18", {f"{P}.args.block-size": 128}),
-    Row("p2p", {f"{P}.args.block-size": 128, "inference_args.enable-chunked-prefill": False, f"{P}.args.max-num-batched-tokens": 32768, f"{D}.args.max-num-batched-tokens": 32768}),
+    Row(
+        "p2p",
+        {
+            f"{P}.args.block-size": 128,
+            "inference_args.enable-chunked-prefill": False,
+            f"{P}.args.max-num-batched-tokens": 32768,
+            f"{D}.args.max-num-batched-tokens": 32768,
+        },
+    ),
     Row("p2p", {f"{P}.args.block-size": 128, "inference_model.path": "/models/DeepSeek-V4-Flash"}),
     Row("p2p-0.18", {f"{D}.args.block-size": 256}),
     Row("p2p", {f"{P}.args.served-model-name": "a b", f"{D}.args.served-model-name": "b c"}),
