@@ -22,9 +22,11 @@ from ..plugin_utils.change.recreate import recreate
 from ..plugin_utils.change.restart import rejoin, restart
 from ..plugin_utils.change.script import Script, file_of, lines
 from ..plugin_utils.change.store import Store
+from ..plugin_utils.change.watching import chosen
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.asked import Asked
 from ..plugin_utils.lifecycle.run import called, this_run
+from ..plugin_utils.plan.linked import linked
 from ..plugin_utils.plan.record import whole_plan
 
 Result = dict[str, t.Any]
@@ -69,7 +71,7 @@ class ActionModule(Asked):
         host, self._check = str(task_vars["inventory_hostname"]), bool(self._task.check_mode)
         run = Run(self._store, task_vars, self._execute, self._print, Display().warning)
         parts = {**choosing.PARTS, **observing.PARTS, "write": self._write, "play": self._play, "end": self._end}
-        if arguments["part"] in observing.PARTS and self._store.locks() and self._why():
+        if arguments["part"] in observing.PARTS and self._store.locks() and (self._why() or self._idle()):
             return {**result, "changed": False, "skipped": True, "rank_table": {}}
         try:
             return {**result, **parts[arguments["part"]](run, plain(arguments), host)}
@@ -83,13 +85,18 @@ class ActionModule(Asked):
         texts = [self._store.kept("refused", str(host)).get("text") for host in self._vars["ansible_play_hosts_all"]]
         return Player(self._store, self._check).failure() or next(filter(None, texts), "")
 
+    def _idle(self) -> bool:
+        """Whether an engine was to be chosen under the lock, and none was."""
+        return not (chosen(self._store) or {"engine": "any"})["engine"]
+
     def _print(self, text: str) -> None:
         Display().display(visible(text))
 
     def _write(self, _run: Run, arguments: Result, _host: str) -> Result:
         """The script of the goal, printed and kept; its titles for the loop."""
         locks = {} if arguments["goal"] == "lock" else self._store.locks()
-        script = self._under_lock(arguments, locks) if locks else self._script(arguments)
+        watched = chosen(self._store) if locks else None
+        script = self._under_lock(arguments, locks, watched) if locks else self._script(arguments)
         self._store.forget("refused")
         self._store.keep_script(script)
         if (script.steps or script.notes) and not script.locks and not script.refused:
@@ -101,6 +108,7 @@ class ActionModule(Asked):
             "files": [file_of(step) for step in script.steps],
             "recorded": script.recorded,
             "alone": self._store.alone(),
+            "watched": watched or {},
         }
 
     def _script(self, arguments: Result) -> Script:
@@ -116,11 +124,14 @@ class ActionModule(Asked):
             raise Refused(refused)
         return script
 
-    def _under_lock(self, arguments: Result, locks: t.Mapping[str, str]) -> Script:
-        """The same with the release of the lock, which remains if the change is refused."""
+    def _under_lock(self, arguments: Result, locks: t.Mapping[str, str], watched: Result | None) -> Script:
+        """The same with the release of the lock, which remains if the change is refused, or if no engine was chosen."""
         refused, script = self._why(), Script([], [], [])
         try:
-            script = script if refused else self._script(arguments)
+            if watched and watched["names"]:
+                names = linked(whole_plan(arguments["plan"]), watched["names"])
+                arguments = {**arguments, "options": {**arguments["options"], "names": names}}
+            script = script if refused or self._idle() else self._script(arguments)
         except Refused as error:
             refused = str(error)
         except Exception as error:  # whatever hosts answered, none of them stays locked

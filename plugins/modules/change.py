@@ -56,7 +56,8 @@ options:
     type: dict
     default: {}
   options:
-    description: With O(part=write), what O(goal) needs besides. For V(lock) options of M(ascend.inference.deployment_run).
+    description: With O(part=write), what O(goal) needs besides. For V(lock) options of M(ascend.inference.deployment_run), and
+      C(watch), C(host) of the probe and options of M(ascend.inference.engine_watchdog): an engine is chosen under the lock, and V(restart) restarts it.
       For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy) C(allow_pause),
       C(early) (before the lock), C(check), C(inventory) (all hosts), C(leaving) and C(settings) of the runtime. For V(drained), V(changed) and
       V(shifted) C(this_round). With O(part=choose) C(asked) (the mode that was asked for, or empty), C(allow_pause), C(cann) (whether this collection
@@ -108,6 +109,11 @@ alone:
   returned: success
   type: bool
   sample: false
+watched:
+  description: With O(part=write), after a lock with C(watch), the C(engine) that was chosen, empty for none, the C(names) of its instance, and C(at), when.
+  returned: success
+  type: dict
+  sample: {}
 plan:
   description: With O(part=take), what this host goes back to; empty if it has none of it.
   returned: success

@@ -117,11 +117,6 @@ def test_the_lock_is_released_after_any_failure(name):
             "Abort unless all hosts are ready: Abort unless all hosts have the new release",
             "Start the previous services: Fail because the upgrade was rolled back",
         ],
-        "watchdog": [
-            # These plays have no hosts once the run has the lock.
-            "Look at the lock: Refuse a deployment that another run changes",
-            "Refuse what is not ready: Refuse hosts that are not ready",
-        ],
         # Its own lock has ended before; the verification is only noted under the name of an end.
         "verify": [
             "Verify: Compare the present hosts with the planned ones",

@@ -97,6 +97,12 @@ def _holder(step: Step, answers: Answers) -> str:
     return str((holders or step.given)[0])
 
 
+def counting(_step: Step, _host: str, answers: Answers) -> More:
+    """The engine that the probe's host has chosen to restart, for a host that counts it, too."""
+    engine = next((answer.get("engine") for answer in answers.values()), "")
+    return {"counts": engine} if engine else None
+
+
 FILLS: dict[str, t.Callable[[Step, str, Answers], More]] = {
     "lacking": lacking,
     "proving": proving,
@@ -105,5 +111,6 @@ FILLS: dict[str, t.Callable[[Step, str, Answers], More]] = {
     "leaving": leaving,
     "holding": holding,
     "beside": beside,
+    "counting": counting,
 }
-KEPT = ("added", "after", "restart", "others", "left", "held")  # what the fillings read of an answer
+KEPT = ("added", "after", "restart", "others", "left", "held", "engine", "at")  # what the fillings read of an answer

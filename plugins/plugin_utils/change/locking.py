@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from . import watching
 from .script import Script, Step
 
 FREE = "Nothing was changed."
@@ -17,12 +18,13 @@ def lock(
     hosts: t.Collection[str],
     drain_timeout: int,
     join_timeout: int,
+    watch: t.Mapping[str, t.Any] | None = None,
     **options: t.Any,
 ) -> Script:
     """Lock the deployment on its first host and then on the others: of two runs at once, the one that gets the first one goes on.
 
-    ``plan``: the whole plan; ``hosts``: of the play, in order; the timeouts wait for nothing here; ``options``: of deployment_run, besides directory and
-    state.
+    ``plan``: the whole plan; ``hosts``: of the play, in order; the timeouts wait for nothing here; ``watch``: of `watching.steps`, if the watchdog
+    locks; ``options``: of deployment_run, besides directory and state.
     """
     directory = plan["directory"]
     at = {host: {**options, "directory": directory, "state": "begin"} for host in hosts}
@@ -31,6 +33,7 @@ def lock(
     if others:
         rest = {host: at[host] for host in others}
         steps.append(Step("Lock the deployment on its other hosts", "run", rest, check=True, brief=True))
+    steps += watching.steps(watch, hosts, directory, len(steps)) if watch else []
     return Script(steps, [], [], serving=FREE, locks=dict.fromkeys(hosts, directory))
 
 

@@ -90,9 +90,9 @@ class Player:
             call.most,
             say if host == first else len,
         )
-        name, text = call.empty
-        if name and answer.get(name) and not answer.get("failed"):
-            answer = {**answer, "failed": True, "msg": text.format(found=", ".join(answer[name]))}
+        wrong = "" if answer.get("failed") or answer.get("unreachable") else call.judge(answer)
+        if wrong:
+            answer = {**answer, "failed": True, "msg": wrong}
         if step.may_fail:
             answer = {**answer, "failed": False}
         failed = bool(answer.get("failed") or answer.get("unreachable"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.tools.text import visible
 from .script import Arguments
 from .waits import WITHIN
 
@@ -17,20 +18,25 @@ from .waits import WITHIN
 class Call(t.NamedTuple):
     """A call of ``module``, of this collection if its name has no dot.
 
-    ``dry``: in check mode, because it only asks; ``empty``: a key of the answer that has to be empty, and why; ``most``: seconds that a module waits
+    ``dry``: in check mode, because it only asks; ``judge``: takes the answer and says what is wrong with it; ``most``: seconds that a module waits
     which answers meanwhile, see `waits.waited`; 0 for all others.
     """
 
     module: str
     arguments: Arguments
     dry: bool = False
-    empty: tuple[str, str] = ("", "")
+    judge: t.Callable[[Arguments], str] = lambda _answer: ""
     most: int = 0
 
 
 RELISTED = (
     "The router at {found} started with other engines than asked for. No engine was stopped for this step. "
     "Fix: look into the log of the start and into run/NAME.listed, which has its engines, then run the playbook again."
+)
+
+UNPLANNED = (
+    "This host wants to restart {engine}, which is no engine of the plan, so nothing is restarted. "
+    "Fix: look at what runs as Python on this host, and who changed it"
 )
 
 
@@ -55,6 +61,19 @@ def run(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) ->
     return Call("deployment_run", arguments)
 
 
+def watch(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
+    """Choose an engine without progress, or count its restart. Arguments: those of engine_watchdog."""
+
+    def judge(answer: Arguments) -> str:
+        # What belongs to the engine's instance, and how often one restarts, are no decisions of one host.
+        engine = str(answer.get("engine") or "")
+        if engine and engine not in arguments["engines"]:
+            return UNPLANNED.format(engine=visible(engine))
+        return "" if engine else visible(" ".join(map(str, answer.get("findings") or ())))
+
+    return Call("engine_watchdog", arguments, judge=judge)
+
+
 def _with_key(arguments: Arguments, key: t.Callable[[], str]) -> Arguments:
     token = key()
     return {**arguments, **({"token": token} if token else {})}
@@ -77,7 +96,11 @@ def ask(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> 
 
 def read(arguments: Arguments, _context: Arguments, key: t.Callable[[], str]) -> Call:
     """Require that routers which restarted have the engines."""
-    return Call("router_members", _with_key(arguments, key), dry=True, empty=("restart", RELISTED))
+
+    def judge(answer: Arguments) -> str:
+        return RELISTED.format(found=", ".join(answer["restart"])) if answer.get("restart") else ""
+
+    return Call("router_members", _with_key(arguments, key), dry=True, judge=judge)
 
 
 def drain(arguments: Arguments, _context: Arguments, _key: t.Callable[[], str]) -> Call:
@@ -112,6 +135,7 @@ VERBS: dict[str, t.Callable[[Arguments, Arguments, t.Callable[[], str]], Call]] 
     "orphaned": orphaned,
     "forget": forget,
     "run": run,
+    "watch": watch,
     "members": members,
     "ask": ask,
     "read": read,
