@@ -18,11 +18,13 @@ from ..plugin_utils.lifecycle.removal import left_text
 from ..plugin_utils.plan.begun import renamed
 
 
-def left_hosts(hostvars: t.Any, hosts: t.Iterable[str], lost: t.Iterable[str]) -> str:
-    """Adapter: ``hostvars`` on the left; what hosts printed in playbooks/shared/places.yml."""
+def left_hosts(hostvars: t.Any, hosts: t.Iterable[str], lost: t.Iterable[str], plan: t.Mapping[str, t.Any]) -> str:
+    """Adapter: ``hostvars`` on the left; what hosts printed in playbooks/shared/places.yml; ``plan``: today's."""
     found = {str(host): plain(hostvars[host].get("__inference_placement")) or {} for host in hosts if host in hostvars}
     return left_text(
-        [str(host) for host in lost], renamed({host: str(each.get("stdout", "")) for host, each in found.items()})
+        [str(host) for host in lost],
+        renamed({host: str(each.get("stdout", "")) for host, each in found.items()}),
+        plain(plan),
     )
 
 

@@ -46,6 +46,12 @@ def removal_plan(text: str, directory: str, todays: Plan) -> Plan:
     return plan
 
 
+TAKEN = (
+    " If one of them had a balancer, its keepalived does not know today's hosts, and takes the virtual address {address} too when it returns: clients would "
+    "reach its old services. Before it returns to the network, run there: systemctl disable --now ascend-inference-address-{deployment}"
+)
+
+
 def _decoded(text: str) -> Plan:
     try:
         found = json.loads(text)
@@ -54,8 +60,13 @@ def _decoded(text: str) -> Plan:
     return found if isinstance(found, dict) else {}
 
 
-def left_text(lost: t.Sequence[str], renamed: t.Sequence[str]) -> str:
-    """What to do about hosts that left the inventory with services. ``renamed``: hosts whose machine had another name when the plan was recorded."""
+def left_text(lost: t.Sequence[str], renamed: t.Sequence[str], plan: Plan) -> str:
+    """What to do about hosts that left the inventory with services.
+
+    ``renamed``: hosts whose machine had another name when the plan was recorded; ``plan``: today's, {} if there is none.
+    """
+    virtual = plan.get("virtual_address")
+    taken = TAKEN.format(address=virtual["address"], deployment=plan["deployment"]) if virtual else ""
     begin = f"{', '.join(lost)}: had services of this deployment and left the inventory, so nothing was removed there. "
     if renamed:
         have = (
@@ -66,6 +77,7 @@ def left_text(lost: t.Sequence[str], renamed: t.Sequence[str]) -> str:
         return (
             f"{begin}But {', '.join(renamed)} {have}, so it is probably the same machine with another name, whose services go on under that name. Fix: "
             "compare /etc/machine-id and addresses. If it is the same machine, nothing is to be done. Do not run the playbook remove for the old name: it "
-            "would remove what serves now"
+            f"would remove what serves now{taken}"
         )
-    return f"{begin}If the services still run, they hold devices and memory. Fix: run the playbook remove with an inventory that has only these hosts."
+    fix = "Fix: run the playbook remove with an inventory that has only these hosts."
+    return f"{begin}If the services still run, they hold devices and memory. {fix}{taken}"

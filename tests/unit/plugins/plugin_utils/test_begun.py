@@ -156,14 +156,14 @@ def test_a_machine_with_another_name_is_no_host_to_remove_services_from():
     begins = json.dumps(RECORD) + MARK + json.dumps({"hosts": ["n1", "n3"]})
     assert renamed({"n3": begins, "n4": begins}) == ["n4"], "a killed run began on n3"
     hostvars = {host: {"__inference_placement": {"stdout": text}} for host, text in answers.items()}
-    text = left_hosts({**hostvars, "lost": {}}, [*answers, "lost", "elsewhere"], ["n2"])
+    text = left_hosts({**hostvars, "lost": {}}, [*answers, "lost", "elsewhere"], ["n2"], {})
     assert (
         text.startswith("n2: had services of this deployment and left the inventory")
         and "node2 has a placement" in text
     )
     assert "Do not run the playbook remove" in text and "an inventory that has only these hosts" not in text
     del hostvars["node2"]
-    text = left_hosts(hostvars, answers, ["n2", "n9"])
+    text = left_hosts(hostvars, answers, ["n2", "n9"], {})
     assert (
         text.endswith("Fix: run the playbook remove with an inventory that has only these hosts.")
         and "renamed" not in text
