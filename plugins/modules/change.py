@@ -57,7 +57,8 @@ options:
     default: {}
   options:
     description: With O(part=write), what O(goal) needs besides. For V(lock) options of M(ascend.inference.deployment_run), and
-      C(watch), C(host) of the probe and options of M(ascend.inference.engine_watchdog), by which an engine is chosen under the lock; V(restart) restarts it then.
+      C(watch), C(host) of the probe and options of M(ascend.inference.engine_watchdog), by which an engine is chosen under the lock. V(restart) restarts
+      it then.
       For V(restart) C(names) of services, empty for all, and C(allow_pause). For V(deploy) C(allow_pause),
       C(early) (before the lock), C(check), C(inventory) (all hosts), C(leaving) and C(settings) of the runtime. For V(drained), V(changed) and
       V(shifted) C(this_round). With O(part=choose) C(asked) (the mode that was asked for, or empty), C(allow_pause), C(cann) (whether this collection
