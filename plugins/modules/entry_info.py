@@ -24,6 +24,15 @@ options:
     description: The clients' address, which one of two hosts has. Without it RV(held) is null.
     type: str
     default: ""
+  listens:
+    description: Sockets of the entry, as C(ADDRESS:PORT). RV(taken) says which of them other programs have.
+    type: list
+    elements: str
+    default: []
+  configuration:
+    description: The file that the entry's own program is started with.
+    type: path
+    default: ""
 author:
   - The ascend.inference contributors (@ascend-inference)
 seealso:
@@ -64,17 +73,30 @@ held:
   returned: success
   type: bool
   sample: true
+taken:
+  description: Sockets of other programs where the entry listens, or would.
+  returned: success
+  type: list
+  elements: str
+  sample: ["0.0.0.0:443 (nginx: master process /usr/sbin/nginx)"]
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.entry.state import state
+from ..module_utils.entry.state import state, taken
 
 
 def main():
-    options = dict(port=dict(type="int", default=8013), address=dict(type="str", default=""))
+    options = dict(
+        port=dict(type="int", default=8013),
+        address=dict(type="str", default=""),
+        listens=dict(type="list", elements="str", default=[]),
+        configuration=dict(type="path", default=""),
+    )
     module = AnsibleModule(options, supports_check_mode=True)
-    module.exit_json(changed=False, **state(**module.params))
+    given = module.params
+    others = taken(given["listens"], given["configuration"])
+    module.exit_json(changed=False, taken=others, **state(given["port"], given["address"]))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Sequence
 
+from ..host import facts
 from ..host.virtual_address import holds
 from ..tools.http_client import Target, ask
 
@@ -15,6 +16,7 @@ TIMEOUT = 4.0
 SAMPLE = re.compile(r"^ascend_inference_entry_(settings_info|routers)\{([^}]*)\} (\d{1,6})$", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="([^"]*)"')
 WAYS = ("first", "fallback")
+WILDCARDS = {"0.0.0.0", "::"}
 
 
 def state(port: int, address: str) -> dict[str, Any]:
@@ -38,3 +40,19 @@ def state(port: int, address: str) -> dict[str, Any]:
     except ValueError:
         found["held"] = None
     return found
+
+
+def taken(listens: Sequence[str], configuration: str) -> list[str]:
+    """``ADDRESS:PORT (command)`` of each socket of another program where one at an address of ``listens`` would be, or beside it.
+
+    HAProxy shares an address with another process of its user (SO_REUSEPORT), and each would get a part of the connections.
+    """
+    others = [other for other in facts.listening() if configuration not in other["command"]]
+    found = set()
+    for socket in listens:
+        address, _colon, port = socket.rpartition(":")
+        for other in others:
+            both = {address.strip("[]"), other["address"]}
+            if other["port"] == int(port) and (len(both) == 1 or both & WILDCARDS):
+                found.add(f"{other['address']}:{port} ({other['command'] or 'its program is not visible'})")
+    return sorted(found)

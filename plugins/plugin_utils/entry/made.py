@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import typing as t
 
 from ..description.findings import SettingsError
@@ -13,7 +14,7 @@ from . import haproxy
 from .deployed import SECRET
 from .keys import engine_keys, team_keys
 from .pair import kept_address, pair_of
-from .plan import entry_plan
+from .plan import EntryPlan, entry_plan
 from .reading import read_entry
 from .settings import Entry
 from .told import told
@@ -89,4 +90,12 @@ def entry_service(settings: t.Any, hosts: t.Mapping[str, str], host: str) -> dic
         "sources": _sources(entry),
         "kept": kept_address(entry, pair_of(hosts, host), host),
         "health": f"http://127.0.0.1:{entry.status_port}/health",
+        "configuration": configuration,
+        "listens": _listens(entry_plan(entry, pair_of(hosts, host))) if entry.state == "present" else [],
     }
+
+
+def _listens(plan: EntryPlan) -> list[str]:
+    """``ADDRESS:PORT`` of each socket on which the program listens, as its configuration has them."""
+    text = haproxy.files(plan, FOLDER, RUN, STATE, {}, {})[haproxy.CONFIGURED]
+    return re.findall(rf"^    (?:bind|peer {plan.pair.own.number}) (\S+:\d+)", text, re.MULTILINE)

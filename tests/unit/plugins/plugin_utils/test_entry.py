@@ -332,3 +332,14 @@ def test_the_program_loads_what_it_may_not_have_loaded(unit, written, loaded, st
         __entry_digest="now",
     )
     assert found is stale
+
+
+def test_the_sockets_of_the_program_are_known_before_it_is_installed():
+    def listens(settings, hosts):
+        return entry_service(settings, hosts, "h1")["listens"]
+
+    alone = ["192.0.2.100:443", "127.0.0.1:8013", "127.0.0.1:8014"]
+    assert sorted(listens(GOOD, ONE)) == sorted(alone)
+    watched = {**GOOD, "monitoring": ["192.0.2.50"]}
+    assert sorted(listens(watched, TWO)) == sorted([*alone, "192.0.2.1:8014", "192.0.2.1:8013"])
+    assert listens({"state": "absent"}, ONE) == []

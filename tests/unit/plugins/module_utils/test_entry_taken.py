@@ -1,0 +1,37 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which programs listen where the entry would: sockets of this process."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.entry.state import taken
+
+
+@pytest.fixture
+def port():
+    """A port of 127.0.0.1 at which this process listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_another_program_at_the_same_address_is_named(port):
+    (found,) = taken([f"127.0.0.1:{port}", "127.0.0.1:1"], "/no/such.cfg")
+    assert found.startswith(f"127.0.0.1:{port} (") and "python" in found
+
+
+def test_an_address_of_all_meets_each_other_one(port):
+    assert taken([f"0.0.0.0:{port}"], "/no/such.cfg") and taken([f"[::]:{port}"], "/no/such.cfg")
+    with socket.create_server(("0.0.0.0", 0)) as server:
+        everywhere = server.getsockname()[1]
+        assert taken([f"192.0.2.1:{everywhere}"], "/no/such.cfg")
+
+
+def test_other_addresses_other_ports_and_the_entry_itself_are_free(port):
+    assert taken([f"127.0.0.2:{port}", "127.0.0.1:1"], "/no/such.cfg") == []
+    (found,) = taken([f"127.0.0.1:{port}"], "/no/such.cfg")
+    own = found.partition("(")[2].split(" ")[0].rstrip(")")
+    assert taken([f"127.0.0.1:{port}"], own) == []
