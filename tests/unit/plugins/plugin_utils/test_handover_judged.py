@@ -25,6 +25,7 @@ RUN = {
     "kind": "mooncake_master",
     "candidates": [],
     "names": ["a", "b"],
+    "action": "kill",
     "timeout": 60,
     "keeps_keys": True,
 }
@@ -121,7 +122,7 @@ def test_masters_without_an_oplog_may_lose_keys_and_etcd_has_none():
 
 def unjudged(per_second=4.0, **fault):
     one = {"requests": 9, "compared": 5, "unstable": 0, "not_repeated": 0, "answered": 9, **fault}
-    return list(report._unjudged(RUN, {"baseline": {"per_second": per_second}, "fault": one}))
+    return list(report._unjudged(RUN, {}, {"baseline": {"per_second": per_second}, "fault": one}))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_what_answers_do_not_show(fault, severity, text):
     found = unjudged(**fault)
     assert rows(found) == ([("DRILL-UNJUDGED", severity)] if severity else [])
     assert not found or text in found[0].problem
-    assert list(report._unjudged(RUN, {})) == []
+    assert list(report._unjudged(RUN, {}, {})) == []
 
 
 def test_services_come_back_by_themselves_or_are_named():
