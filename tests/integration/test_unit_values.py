@@ -146,7 +146,9 @@ def test_other_options_are_not_written_into_lines():
         "service_installed.account",
         "(service_installed if __service_account_known",
         "{'half': service_round.half}",  # an option of a module
-        'leaving: "{{ service_leaving }}"',  # the same
+        'leaving: "{{ service_leaving }}"',  # options of another one
+        'allow_pause: "{{ service_allow_pause | bool }}"',
+        "'recreate' if service_stop_first else 'deploy'",  # a condition
     )  # quoted; an option of modules, with no_log; a name of a group that the host has, and a number
     places = [*(ROLE / "templates").rglob("*.j2"), ROLE / "vars/main.yml"]
     text = "\n".join(
