@@ -5,17 +5,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.entry.state import taken
 
 
+@contextlib.contextmanager
+def listening(address):
+    """A port of the address at which this process listens."""
+    with socket.socket() as server:
+        server.bind((address, 0))
+        server.listen(1)
+        yield server.getsockname()[1]
+
+
 @pytest.fixture
 def port():
-    """A port of 127.0.0.1 at which this process listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
+    with listening("127.0.0.1") as number:
+        yield number
 
 
 def test_another_program_at_the_same_address_is_named(port):
@@ -25,8 +34,7 @@ def test_another_program_at_the_same_address_is_named(port):
 
 def test_an_address_of_all_meets_each_other_one(port):
     assert taken([f"0.0.0.0:{port}"], "/no/such.cfg") and taken([f"[::]:{port}"], "/no/such.cfg")
-    with socket.create_server(("0.0.0.0", 0)) as server:
-        everywhere = server.getsockname()[1]
+    with listening("0.0.0.0") as everywhere:
         assert taken([f"192.0.2.1:{everywhere}"], "/no/such.cfg")
 
 
