@@ -47,7 +47,7 @@ def taken(listens: Sequence[str], configuration: str) -> list[str]:
 
     HAProxy shares an address with another process of its user (SO_REUSEPORT), and each would get a part of the connections.
     """
-    others = [other for other in facts.listening() if configuration not in other["command"]]
+    others = [other for other in facts.listening() if not _is_started_with(other["pid"], configuration)]
     found = set()
     for socket in listens:
         address, _colon, port = socket.rpartition(":")
@@ -56,3 +56,9 @@ def taken(listens: Sequence[str], configuration: str) -> list[str]:
             if other["port"] == int(port) and (len(both) == 1 or both & WILDCARDS):
                 found.add(f"{other['address']}:{port} ({other['command'] or 'its program is not visible'})")
     return sorted(found)
+
+
+def _is_started_with(pid: int, configuration: str) -> bool:
+    """Read whole: each reload puts the ids of processes with open streams before the file."""
+    words = facts.read(f"/proc/{pid}/cmdline").split("\0")
+    return bool(configuration) and configuration in words

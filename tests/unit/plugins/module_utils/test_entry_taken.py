@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
+import sys
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.entry.state import taken
@@ -43,3 +45,18 @@ def test_other_addresses_other_ports_and_the_entry_itself_are_free(port):
     (found,) = taken([f"127.0.0.1:{port}"], "/no/such.cfg")
     own = found.partition("(")[2].split(" ")[0].rstrip(")")
     assert taken([f"127.0.0.1:{port}"], own) == []
+    assert taken([f"127.0.0.1:{port}"], "") == [found]
+
+
+def test_the_entry_is_known_behind_the_old_processes_that_it_names():
+    """Each reload puts the ids of processes with open streams before the file: -sf 101 102 ... -f FILE."""
+    code = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(1); print(s.getsockname()[1], flush=True); input()"
+    old = [str(1000000 + number) for number in range(60)]
+    argv = [sys.executable, "-c", code, "-sf", *old, "-f", "/etc/entry/haproxy.cfg"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        number = int(running.stdout.readline())
+        try:
+            assert taken([f"127.0.0.1:{number}"], "/etc/entry/haproxy.cfg") == []
+            assert taken([f"127.0.0.1:{number}"], "/etc/other.cfg")
+        finally:
+            running.communicate(b"\n")
