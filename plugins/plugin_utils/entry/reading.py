@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
 import re
 import typing as t
 
@@ -14,6 +13,7 @@ from ..description.findings import Finding, SettingsError, nearest
 from ..description.loader import Reader
 from ..plan.render.client_paths import LISTED, PATH, refused_path
 from ..plan.routers.registry import FLAVOURS
+from ..plan.service import is_network
 from .pair import MOST, impossible_pair
 from .settings import Deployment, Entry, Model
 
@@ -87,7 +87,7 @@ def _of_door(entry: Entry) -> t.Iterator[Finding]:
         problem = f"{entry.arriving_mib} is less than body_mib, so the largest request would never have room"
         yield _finding(".arriving_mib", problem, f"Write {entry.body_mib} at least, or reduce body_mib.")
     for number, network in enumerate(entry.monitoring):
-        if not _is_network(network):
+        if not is_network(network):
             problem = f"'{network}' is no address and no network"
             yield _finding(f".monitoring[{number}]", problem, "Write such as 192.0.2.50 or 192.0.2.0/24.")
     ports = {"port": entry.port, "status_port": entry.status_port, "peer_port": entry.peer_port}
@@ -96,14 +96,6 @@ def _of_door(entry: Entry) -> t.Iterator[Finding]:
         first = taken.setdefault(port, name)
         if first != name:
             yield _finding(f".{name}", f"{port} is {first}, too", "Choose another port.")
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return True
 
 
 def _of_paths(entry: Entry) -> t.Iterator[Finding]:

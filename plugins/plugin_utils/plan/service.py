@@ -220,6 +220,15 @@ def bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
+def is_network(text: str) -> bool:
+    """Whether it is an address, or a network such as 192.0.2.0/24."""
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
 def every_address(address: str) -> bool:
     """Whether it means all addresses of any host, however it is spelt: 0.0.0.0, ``::``, ``::0``. Nothing can be reached there from elsewhere."""
     try:

@@ -5,22 +5,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import typing as t
 
 from ...description.findings import Finding
+from ..service import is_network
 from .base import Case, Rules
 
 RULES = Rules()
 LISTS = ("cluster", "monitoring", "clients")
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return True
 
 
 @RULES.rule("FIREWALL-NETWORK", "Write IP addresses, or networks such as 10.0.0.0/24.", "nft(8)")
@@ -32,7 +24,7 @@ def networks(case: Case) -> t.Iterator[Finding]:
     firewall = case.context.description.firewall
     for key in LISTS:
         for index, text in enumerate(getattr(firewall, key)):
-            if not _is_network(text):
+            if not is_network(text):
                 path = f"inference_firewall.{key}[{index}]"
                 yield Finding.at(path, text, f"'{text}' is not an IP address or network")
 
