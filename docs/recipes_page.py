@@ -50,6 +50,7 @@ leaves out what the recipe has. The plan's section ``recipe`` says which values 
 ``ansible-playbook ascend.inference.recipes`` prints these lists. With an inventory and ``-e inference_recipe_fit=true`` it prints
 the recipes that fit the hosts of the inventory, by hardware and by number and memory of their NPUs, and what the others need. No host
 is contacted; ``-e inference_model_facts=facts.json`` (a file of ``check``) tells the number and the memory of the NPUs.
+``-e inference_recipe_show=NAME`` prints all that one recipe brings as YAML. An inventory may have it in place of ``inference_recipe``, to be changed.
 
 Most recipes are compiled from the tutorials and the CI of vLLM-Ascend, from the source distributions of these releases:
 

@@ -54,6 +54,7 @@ TEXTS = {  # example
     "bundle_minisign_public_key": "/srv/minisign.pub",
     "bundle_path": "/srv/bundle",
     "bundle_url": "http://192.0.2.1/bundle",
+    "recipe_show": "qwen3-235b-w8a8-a3",
 }
 FRACTIONS = ("upgrade_watch",)
 WRITTEN = frozenset(

@@ -106,6 +106,7 @@ RUN_VARIABLES = {
     "plan_only": "Kubernetes: print the manifests and stop.",
     "plan_show": "What the playbook plan prints: table, commands, json, memory, rules, advice or diff.",
     "recipe_fit": "Whether the playbook recipes lists those that fit the hosts of the inventory, and why the others do not. Default: false.",
+    "recipe_show": "Name of a recipe that the playbook recipes prints as YAML, for an inventory in which its values are changed. Default: all are listed.",
     "rehearse": "Whether the installed release judges the engines' settings before a service is changed. Default: true.",
     "remove_caches": "Remove environments and caches as well.",
     "remove_models": "Remove a model that the collection installed as well.",

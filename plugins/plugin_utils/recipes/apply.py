@@ -22,13 +22,15 @@ def with_recipe(variables: t.Mapping[str, t.Any]) -> tuple[Words, list[Finding]]
         return dict(variables), []
     recipe = RECIPES.get(str(name))
     if recipe is None:
-        close = nearest(str(name), RECIPES)
-        fix = f"{close}The playbook ascend.inference.recipes lists them: {', '.join(RECIPES)}."
-        why = "It is not known which arguments and sizes to take."
-        return dict(variables), [
-            Finding(WORD, "RECIPE-UNKNOWN", f"unknown recipe {name}", fix, value=str(name), why=why)
-        ]
+        return dict(variables), [unknown(str(name))]
     return merged(giving_way(recipe["variables"], variables), variables), []
+
+
+def unknown(name: str) -> Finding:
+    """The finding about a name that no recipe has."""
+    fix = f"{nearest(name, RECIPES)}The playbook ascend.inference.recipes lists them: {', '.join(RECIPES)}."
+    why = "It is not known which arguments and sizes to take."
+    return Finding(WORD, "RECIPE-UNKNOWN", f"unknown recipe {name}", fix, value=name, why=why)
 
 
 def brought_by_recipe(variables: t.Mapping[str, t.Any]) -> Words:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+import yaml
+
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.tools.how_many import how_many
 from .catalogue import RECIPES, Recipe
@@ -48,6 +50,12 @@ def lines_of(name: str, recipe: Recipe) -> list[str]:
         f"  {recipe['source']}",
         *(f"  Note: {note}" for note in recipe["notes"]),
     ]
+
+
+def yaml_lines(name: str, recipe: Recipe) -> list[str]:
+    """The variables of one recipe as YAML that an inventory can have in place of ``inference_recipe``; what it is stands above them."""
+    text = yaml.safe_dump(recipe["variables"], allow_unicode=True, width=120)
+    return [*(f"# {line}" for line in lines_of(name, recipe)), *text.splitlines()]
 
 
 def without() -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from ansible_collections.ascend.inference.docs import recipes_page
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import DEVICES
@@ -78,6 +79,14 @@ def test_a_recipe_of_another_source_is_reproduced(name):
 def test_a_recipe_is_planned(name):
     plan = launch_plan(*described(name))
     assert plan["recipe"]["name"] == name and plan["recipe"]["replaced"] == []
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_an_inventory_with_the_variables_of_a_recipe_runs_the_same(name):
+    words, inventory = described(name)
+    copied = {**words, **yaml.safe_load("\n".join(shelf.yaml_lines(name, RECIPES[name])))}
+    del copied["inference_recipe"]
+    assert launch_plan(copied, inventory)["services"] == launch_plan(words, inventory)["services"]
 
 
 def test_there_are_recipes_of_the_families_that_people_deploy():
