@@ -250,12 +250,13 @@ CAUSES = (
         r"|\bnot in lib\w+\.so, or lib\w+\.so ?not ?found\b|\b\w+Operation setup failed!"
         r"|\bOptype \[?\S+\]? of Ops kernel \[?\S+\]? is unsupported\b"
         r"|\bNo supported Ops kernel and engine are found for\b|\bFailed to find func by type \w+"
-        r"|\bCompile op\[|\bbuild op model failed\b"
+        r"|\bCompile op\[|\bbuild op model failed\b|\bOp \w+ does not has any binary\b|\bParse(?:DynamicKernelConfig| \w+) failed, the json file"
+        r"|\bOptimizeFusedGraph failed\b|\bFailed to re-compile op\b"
         r"|"
         + "|".join(
             (runtime("161001|161002|561003|561103"), cann("E20001|E40021|E69999|EZ1001|EZ3002|EZ3003"), hccl(5))
         ),
-        "an operator is missing or does not accept its types or shapes",
+        "an operator is missing, cannot be compiled, or does not accept its types or shapes",
         "CANN's operators of another version or another chip are installed, or this model, quantization or parallel size needs shapes that the "
         "operator does not support.",
         "Compare CANN (toolkit and kernels) with the versions of the release; try other parallel sizes, another quantization or enforce-eager; look "

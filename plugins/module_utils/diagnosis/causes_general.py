@@ -16,8 +16,17 @@ CAUSES = (
         "Install the package with this library, or run site to repair the environment.",
     ),
     Cause(
+        "LOG-MODULE-HIDDEN",
+        r"\bcannot import name '\w+' from '[\w.]+' \(unknown location\)|\bmodule 'vllm(?:_ascend)?' has no attribute '\w+'",
+        "Python took a folder for a package",
+        "A folder of the package's name, without its files, comes first: in the folder where the engine starts, in PYTHONPATH, or as the rest of a removed "
+        "package.",
+        "Remove or rename the folder, and own settings of PYTHONPATH; start a container elsewhere than beside sources of vLLM; run site to repair the "
+        "environment.",
+    ),
+    Cause(
         "LOG-MODULE",
-        r"(?:ModuleNotFoundError: No module named|ImportError: cannot import name)|\bmodule 'vllm(?:_ascend)?' has no attribute '\w+'",
+        r"(?:ModuleNotFoundError: No module named|ImportError: cannot import name)",
         "a Python module is missing or has another version",
         "The environment is incomplete, or a program of one release runs with packages of another one.",
         "Run site to repair the environment; remove own versions from the inventory.",
@@ -86,7 +95,8 @@ CAUSES = (
     ),
     Cause(
         "LOG-STORE-CLIENT",
-        r"Failed to create client after \d+ retries|\bInitialize mooncake failed\b|\bStore initialization failed\b",
+        r"Failed to create client after \d+ retries|\bInitialize mooncake failed\b|\bStore initialization failed\b"
+        r"|\b(?:memcache|mooncake|yuanrong)_backend\.py\", line \d+, in (?:__init__|_?(?:init|setup)\w*)",
         "the store's client did not start",
         "The lines before it say why: the master is not reachable, memory could not be registered, or no port from 12300 to 14300 is free.",
         "Check mooncake_master with status, run check (memlock, device network), and read the lines of the client before this one.",

@@ -179,10 +179,11 @@ CAUSES = (
     Cause(
         "LOG-SPECULATION",
         r"\bvalidation errors? for SpeculativeConfig\b|\bUnsupported speculative method\b|\bnum_speculative_tokens\b.*\b(?:must be divisible"
-        r"|was not provided|must be provided|but without)",
+        r"|was not provided|must be provided|but without)|\bcudagraph (?:shapes|sizes)\b.{0,80}\bmultiple of \d+",
         "the settings of speculation are wrong",
-        "Method and number of tokens depend on the model and the release.",
-        "Correct speculative-config in inference_args, or remove it.",
+        "Method and number of tokens depend on the model and the release; sizes of captured graphs are multiples of num_speculative_tokens + 1, and with "
+        "sequence parallelism of tensor_parallel_size.",
+        "Correct speculative-config in inference_args, or remove it; capture a size (cudagraph_capture_sizes) that fits.",
     ),
     Cause(
         "LOG-BATCHED-TOKENS",

@@ -49,7 +49,7 @@ CAUSES = (
     ),
     Cause(
         "LOG-KV-TRANSFER",
-        r"Mooncake transfer failed|\bTransfer failed for task\d+|\bTcpTransport: |MooncakeXferMetadata transfer failed"
+        r"Mooncake transfer failed|\b[Ss]egment descriptor not found\b|\bTransfer failed for task\d+|\bTcpTransport: |MooncakeXferMetadata transfer failed"
         r"|Failing .*request\(s\) due to KV load failure|\bFailed to transfer KV cache\b"
         r"|\bpulling kv_caches for .* failed\b|\bMooncake (?:pull failed for remote engine|transfer task failed)"
         r"|\bMooncakeLayerwiseConnector transfer fail|\bFAILED_SENDING_MSG\b|\bP received READ_FAILED\b|\bKV transfer task failed\b"
@@ -154,10 +154,18 @@ CAUSES = (
         "LOG-STORE-GET",
         r"\bFailed to get (?:\S+ )?keys?\b|\bFailed to load blocks\b|\btransfer_read_failed key=|\bno_complete_replicas_found key="
         r"|\bFailed to submit (?:transfer operation|all transfers)\b|\bBatch \d+ completed with task failures\b|\bFailed to open segment\b"
-        r"|\bOBJECT_NOT_FOUND\b|\bREPLICA_(?:IS_GONE|NOT_FOUND|IS_NOT_READY)\b|\bTRANSFER_FAIL\b|\bINVALID_READ\b",
+        r"|\bOBJECT_NOT_FOUND\b|\bREPLICA_(?:IS_GONE|NOT_FOUND|IS_NOT_READY)\b|\bINVALID_READ\b",
         "KV could not be read from the store",
         "Its owner ended or was slow, the key was evicted, or the transfer failed.",
         "Read the log of the engine that owns the segment; raise inference_store.segment_size if keys are evicted; run check for the device network.",
+        TRAFFIC,
+    ),
+    Cause(
+        "LOG-STORE-TRANSFER",
+        r"\bTRANSFER_FAIL\b|\bFailed to complete transfers after \d+ seconds\b|\btransfer_incomplete\b",
+        "a transfer between an engine and a segment of the store failed",
+        "The owner of the segment ended or was slow, or the network between them fails under load.",
+        "Read the log of the engine that owns the segment, of the same time, and run check for the device network.",
         TRAFFIC,
     ),
     Cause(
