@@ -60,8 +60,10 @@ Most recipes are compiled from the tutorials and the CI of vLLM-Ascend, from the
 
 The recipe's release is what its source is about, and the one that is planned unless the inventory sets ``inference_release``. If the
 release table does not have it, the collection's default release is planned. Where a guide is in several of the releases, the recipe is
-of the first. A note says what is not taken from the source, and why. Recipes are for A2 and A3;
-the guides' commands for 950 and 310P are not compiled yet.
+of the first. A note says what is not taken from the source, and why.
+
+Recipes are for A2 and A3 only, as the shipped inventories are. The planner takes 950 and 310P too: write the pools, and take the
+options from upstream's guide. 310P has no connector between prefill and decode.
 
 """
 SECTIONS = (

@@ -40,7 +40,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = ROOT / "plugins" / "plugin_utils" / "recipes" / "catalogue_data.py"
 CASES = ROOT / "tests" / "conformance" / "recipes.json"
 SHELF = (DEFAULT.release, compare.newest())  # the first release that has a guide has it on the shelf
-HARDWARE = ("a2", "a3")
+HARDWARE = ("a2", "a3")  # of the shipped inventories; the readers know the others to keep their commands apart
 # Models whose guides without prefill/decode get a recipe, too
 MIXED = re.compile(
     r"deepseek-v[34]|glm-[45]|kimi-k\d|minimax-m\d|qwen3(?!-a[23]-|-(asr|omni|embedding|reranker|next|vl-(embedding|reranker)))|hy\d"

@@ -36,7 +36,6 @@ FAMILIES = (
     (r"qwen3-vl-30b", "Qwen/Qwen3-VL-30B-A3B-Instruct"),
     (r"qwen3-vl-235b", "Qwen/Qwen3-VL-235B-A22B-Instruct"),
     (r"qwen3-coder-30b", "Qwen/Qwen3-Coder-30B-A3B-Instruct"),
-    (r"qwen3\.[568]-27b", "Qwen/Qwen3.5-27B"),
     (r"qwen3\.5-122b", "Qwen/Qwen3.5-122B-A10B"),
     (r"qwen3\.5-397b", "Qwen/Qwen3.5-397B-A17B"),
     (r"qwen3\.[56]-35b", "Qwen/Qwen3.6-35B-A3B"),

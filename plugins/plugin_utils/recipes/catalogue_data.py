@@ -22,8 +22,12 @@ docs/source/tutorials/models/Kimi-K3.md|5 Online Service Deployment / 5.2 Atlas 
   FLAG-REGISTERED: vLLM 0.23.0 has no reasoning-parser 'kimi_k3'
   FLAG-REGISTERED: vLLM 0.23.0 has no tokenizer-mode 'kimi_k3'
   FLAG-REGISTERED: vLLM 0.23.0 has no tool-call-parser 'kimi_k3'
+docs/source/tutorials/models/Qwen3.5-27B-Qwen3.6-27B.md|5 Online Service Deployment / 5.2 Multi-Node PD Separation Deployment|a3|0.23.0.post1
+  DENSE-DP: the model is dense (as Qwen/Qwen3.5-27B) and has 8 data-parallel ranks
 docs/source/tutorials/models/GLM5.2.md|5 Deployment / 5.1 Context Below 1M / 5.1.3.1 Deployment on 4 Atlas 800 A3|a3|0.30.0rc2
   KV-DTYPE-DIFFERS: --kv-cache-dtype differs: prefill has the default, decode has int8
+docs/source/tutorials/models/Qwen3.5-27B-Qwen3.6-27B.md|5 Online Service Deployment / 5.2 Multi-Node PD Separation Deployment|a3|0.30.0rc2
+  DENSE-DP: the model is dense (as Qwen/Qwen3.5-27B) and has 8 data-parallel ranks
 tests/e2e/cases/models/configs/MiniMax/Minimax_m2.7_in3_5_tpot20.yaml||a3|0.30.0rc2
   PARALLEL-MISMATCH: pool prefill has data_parallel_size 2, not 4
   PARALLEL-MISMATCH: pool prefill has tensor_parallel_size 8, not 4
@@ -1805,18 +1809,6 @@ qwen3.5-27b-w8a8-a2-mixed
       --max-num-batched-tokens=16384 --max-num-seqs=32 --quantization=ascend --seed=1024
       '--speculative-config={"enforce_eager":true,"method":"qwen3_5_mtp","num_speculative_tokens":3}' --trust-remote-code HCCL_BUFFSIZE=512
       OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1
-qwen3.5-27b-w8a8-a3
-  from a3 2 Qwen3.5-27B-w8a8-mtp 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/Qwen3.5-27B-Qwen3.6-27B.md'
-  deployment inference_kv_transfer=mooncake
-  pools prefill decode
-  all data_parallel_size=8 instances=1 load_balancing=external tensor_parallel_size=2 --enable-prefix-caching=false --max-model-len=32768
-      --quantization=ascend --seed=1024 '--speculative-config={"enforce_eager":true,"method":"qwen3_5_mtp","num_speculative_tokens":3}' --trust-remote-code
-      HCCL_BUFFSIZE=1024 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
-      TASK_QUEUE_ENABLE=1
-  prefill '--additional-config={"enable_cpu_binding":true}' --enforce-eager --gpu-memory-utilization=0.95 --max-num-batched-tokens=16384
-      --max-num-seqs=4 VLLM_ASCEND_ENABLE_FLASHCOMM1=1
-  decode '--additional-config={"enable_cpu_binding":true,"recompute_scheduler_enable":true}' --async-scheduling
-      '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --gpu-memory-utilization=0.91 --max-num-batched-tokens=2048 --max-num-seqs=16
 qwen3.5-27b-w8a8-a3-mixed
   from a3 1 Qwen3.5-27B-w8a8-mtp 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/Qwen3.5-27B-Qwen3.6-27B.md'
   deployment inference_kv_transfer=none

@@ -44,6 +44,7 @@ FAMILIES = (
     (r"qwen3-30b(?!-a(?!3b))", Figures("Qwen/Qwen3-30B-A3B", 128, 32, 4, 0, 40960)),
     (r"qwen3-32b", Figures("Qwen/Qwen3-32B", 0, 64, 8, 0, 40960)),
     (r"qwen3-8b", Figures("Qwen/Qwen3-8B", 0, 32, 8, 0, 40960)),
+    (r"qwen3\.[568]-27b", Figures("Qwen/Qwen3.5-27B", 0, 24, 4, 1, 262144)),
     (r"qwen2\.5-72b", Figures("Qwen/Qwen2.5-72B-Instruct", 0, 64, 8, 0, 32768)),
     (r"qwen2\.5-7b", Figures("Qwen/Qwen2.5-7B-Instruct", 0, 28, 4, 0, 32768)),
     (r"deepseek-?v3[.-]2(?!\d)", Figures("deepseek-ai/DeepSeek-V3.2", 256, 128, 128, 1, 163840, True, True)),

@@ -21,13 +21,13 @@ MODELS = json.loads((pathlib.Path(__file__).resolve().parents[2] / "judge" / "mo
 
 def published(source):
     """The figures of a config.json."""
-    config = MODELS[source]
+    config = MODELS[source].get("text_config") or MODELS[source]
     return Figures(
         source,
         config.get("n_routed_experts") or config.get("num_experts") or 0,
         config["num_attention_heads"],
         config["num_key_value_heads"],
-        config.get("num_nextn_predict_layers", 0),
+        config.get("num_nextn_predict_layers", config.get("mtp_num_hidden_layers", 0)),
         config["max_position_embeddings"],
         "kv_lora_rank" in config,
         "index_topk" in config,
@@ -54,6 +54,7 @@ def test_figures_are_the_published_ones(figures):
         ("/models/DeepSeek-R1-Distill-Llama-70B", ""),
         ("/models/DeepSeek-R1-0528-Qwen3-8B", "Qwen/Qwen3-8B"),
         ("qwen3_8B", "Qwen/Qwen3-8B"),
+        ("/models/Qwen3.6-27B-w8a8", "Qwen/Qwen3.5-27B"),
         ("/models/Qwen3-VL-8B", ""),
         ("/models/GLM5-w8a8", "zai-org/GLM-5"),
         ("/models/GLM-5.1-w8a8", "zai-org/GLM-5"),

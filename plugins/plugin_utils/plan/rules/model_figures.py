@@ -107,7 +107,8 @@ def mtp_layers(case: Case) -> t.Iterator[Finding]:
     The engine ends at start: it finds no draft model in the model.
     """
     found = figures(case)
-    for view in case.engine_views if found.mtp_layers == 0 or found.dense else ():
+    none = found.mtp_layers == 0 or found.dense and found.mtp_layers is None
+    for view in case.engine_views if none else ():
         given = view.mapping(SPECULATIVE)
         if given.get("method") in MTP and not given.get("model"):
             problem = f"{found.source} has no MTP layers" if found.mtp_layers == 0 else "the model is dense"

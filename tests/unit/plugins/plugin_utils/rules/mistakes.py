@@ -140,6 +140,16 @@ MISTAKES: tuple[Mistake, ...] = (
         also="FLAG-RELEASE",
     ),
     M("DENSE-DP", "p2p", {"inference_model.moe": "false"}, f"{P}.data_parallel_size"),
+    M(
+        "DENSE-DP",
+        "p2p",
+        {
+            f"{D}.data_parallel_size": 32,
+            "inference_model.path": "/m/Qwen3.5-27B-w8a8-mtp",
+            f"{P}.data_parallel_size": 2,
+        },
+        f"{D}.data_parallel_size",
+    ),
     W(
         "DENSE-DP",
         "p2p",

@@ -52,3 +52,10 @@ def test_sides_that_meet_in_the_store_only_may_split_contexts_differently():
     found = judged("both", {**changes, **apart})
     assert not [item for item in found if item["severity"] == "error"], found
     assert "DCP-EQUAL" not in {item["id"] for item in found}
+
+
+@pytest.mark.parametrize(("path", "refused"), [("/m/Qwen3.5-27B", False), ("/m/Qwen3-32B", True)])
+def test_a_dense_model_may_have_mtp_layers(path, refused):
+    speculative = {"inference_pools.colocated.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 1}}
+    found = judged("pooled", {**speculative, "inference_model.path": path})
+    assert ("MTP-LAYERS" in {item["id"] for item in found}) == refused
