@@ -190,8 +190,8 @@ DAMAGED = (
     "exchange KV cache"
 )
 REPAIR = (
-    "{}: this playbook could mix them. Nothing was changed. Fix: run upgrade with the settings of the last run, or rollback: both look at what runs, and "
-    "write the file again; so does deploy, if nothing has to restart. Then run this playbook again."
+    "{}: this playbook could mix them. Nothing was changed. Fix: run deploy with the settings of the last run, which looks at what runs, writes the file "
+    "again and names what has to restart for it; or rollback. Then run this playbook again."
 )
 REPAIRED = "{}. Playbooks that deploy look at what runs, and write the file again with the plan that is deployed."
 OTHER = "another plan than the verified one is deployed here, or none. Fix: run deploy, then verify again"

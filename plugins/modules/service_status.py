@@ -184,7 +184,8 @@ RUNTIME = 5
 
 DAMAGED = (
     "{} {}, so it is not known whether a change has ended, or an upgrade was interrupted half-way. Fix: if no run changes the deployment, run "
-    "upgrade with the settings of the last run, or rollback, which returns to the last verified plan; both write the file again"
+    "deploy with the settings of the last run, which writes the file again and names what has to restart for it; or rollback, which returns to the last "
+    "verified plan"
 )
 
 

@@ -38,11 +38,22 @@ FORM = (
 )
 OTHER = "{host}: {why}. It is not used. Find out who changed files of this host."
 CLAIMED = (
-    "{hosts}: says that a change was interrupted, and most hosts of the deployment do not. If it is so, engines may run that cannot exchange KV cache with "
+    "{hosts}: {says}, and most hosts of the deployment do not say so. If it is so, engines may run that cannot exchange KV cache with "
     "those of this plan, and {costs}. Nothing was changed, and whatever serves goes on. "
-    "Fix: run the interrupted playbook again with its settings, which goes on from there; if nobody interrupted one, find out who changed files of this "
-    "host. Or{asked}."
+    "Fix: {fix}. Or{asked}."
 )
+SAYS = {
+    False: {
+        "says": "says that a change was interrupted",
+        "fix": "run the interrupted playbook again with its settings, which goes on from there; if nobody interrupted one, find out who changed files of this "
+        "host",
+    },
+    True: {
+        "says": "journal.json is damaged, so it may be that a change was interrupted",
+        "fix": "if one was, run its playbook again with its settings, which goes on from there; if not, run deploy, which writes the file again, and "
+        "names what has to restart at once",
+    },
+}
 # By the mode that the claim would choose
 COSTS = {
     "recreate": {
@@ -170,7 +181,10 @@ def upgrade_mode(known: Known, plan: Plan, options: t.Mapping[str, t.Any]) -> Mo
 
     def claimed_by_few(chosen: str, few: t.Iterable[str] = ()) -> Mode:
         claiming = [host for host, found in locked.items() if found.get("interrupted") or found.get("half")]
-        return _refused(CLAIMED.format(hosts=some([*dict.fromkeys([*claiming, *few])]), **COSTS[chosen]))
+        damaged = bool(claiming) and all(locked[host].get("half") == rollback.UNKNOWN_RECORD for host in claiming)
+        return _refused(
+            CLAIMED.format(hosts=some([*dict.fromkeys([*claiming, *few])]), **SAYS[damaged], **COSTS[chosen])
+        )
 
     mode = by(every, seen)
     if mode["mode"] == "recreate" and not options["asked"]:

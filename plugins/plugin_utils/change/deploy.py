@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.files.journal import UNKNOWN
 from ...module_utils.kubernetes.names import is_pod
 from ..lifecycle.recorded import (
     as_begun,
@@ -45,7 +46,8 @@ def decide(plan: Plan, found: Found, allow_pause: bool, early: bool, check: bool
     if not any(here[key] for here in pending.values() for key in PENDING):
         return Decided(no_steps(), {}, "")
     listed = listed_by(here["routers"] for here in found.values())
-    half = any(here["half"] for here in found.values() if here["outdated"])
+    halves = {here["half"] for here in found.values() if here["outdated"]} - {""}
+    half = next(iter(sorted(halves - {UNKNOWN}) or sorted(halves)), "")
     revisions = [name for here in found.values() if here["outdated"] for name in here["revisions"]]
     recorded = _of_hosts(stored_plan(text))
     before = as_running(as_renamed(recorded, renamed(plan, recorded, found)), plan, pending)

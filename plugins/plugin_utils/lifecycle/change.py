@@ -28,7 +28,7 @@ class Change:
     allow_pause: bool = False
     early: bool = False
     starts_first: bool = True
-    unfinished: bool = False
+    unfinished: str = ""
     out: t.Container[str] = ()
     check: bool = False
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.files.journal import UNKNOWN
 from ..description.values import natural
 from ..plan.revision import only_names_differ
 from .change import Change
@@ -25,6 +26,12 @@ UNFINISHED = (
     "do not run with the settings of this plan. This playbook would restart them at once, and clients get errors until the models are loaded. "
     "{state}Fix: run upgrade. With the settings of the interrupted run it continues, with the previous ones it rolls back, both without a pause. Or "
     "run again with -e inference_allow_pause=true when a pause is acceptable."
+)
+UNRECORDED = (
+    "The record of changes (journal.json) of a host is damaged, so it is not known whether an upgrade was interrupted half-way, and {names} do not run "
+    "with the settings of this plan: engines may run that cannot exchange KV cache. This playbook would restart these at once, and clients may get errors "
+    "until the models are loaded. {state}Fix: run again with -e inference_allow_pause=true, which restarts no others and writes the record again. "
+    "If an upgrade was interrupted, run upgrade with its settings instead, which continues it."
 )
 TAKEN = (
     "The plan gives NPUs or ports of {names} to {takers}, so the former must stop before the latter start{why}. Clients may get errors until "
@@ -51,6 +58,7 @@ REKEYED = (
 EARLY = "Nothing was changed. "
 UNWRITTEN = "Nothing was restarted, and no file of a service was written. "
 HALVED = "a blue/green upgrade was interrupted"
+MAYBE_HALVED = "it is not known whether a blue/green upgrade was interrupted"
 SINGLE = "all requests go through it, and there is one of it"
 READDRESSED = "the address that clients use changes from {before} to {after}"
 TOGETHER = "all requests go through one of them, and they change together"
@@ -81,6 +89,11 @@ def why_apart(change: Change) -> str:
     return OTHER_NAME if only_names_differ(change.plan, change.deployed) else OTHER
 
 
+def why_unfinished(change: Change) -> str:
+    """Why nothing restarts behind a router after a blue/green upgrade that was interrupted, or may have been."""
+    return MAYBE_HALVED if change.unfinished == UNKNOWN else HALVED
+
+
 def why_keys(change: Change) -> str:
     """Why routers and engines cannot restart one after the other because of their keys; empty if these do not change."""
     mixed = ", ".join(sorted(change.keys_mixed, key=natural))
@@ -102,12 +115,14 @@ def restart_at_once(
 
 
 def restart_unfinished(result: Result, change: Change, names: t.Sequence[str]) -> None:
-    """The same after a blue/green upgrade was interrupted: what runs is not what was recorded."""
-    result["pauses"][HALVED] = list(names)
+    """The same after a blue/green upgrade was interrupted, or may have been: what runs is not what was recorded."""
+    reason = why_unfinished(change)
+    result["pauses"][reason] = list(names)
     if change.allow_pause:
-        result["notes"].append(f"Pause: {', '.join(names)} restart at once, because {HALVED}.")
+        result["notes"].append(f"Pause: {', '.join(names)} restart at once, because {reason}.")
         return
-    result["refusals"].append(UNFINISHED.format(names=", ".join(names), state=_state(change)))
+    text = UNFINISHED if reason == HALVED else UNRECORDED
+    result["refusals"].append(text.format(names=", ".join(names), state=_state(change)))
 
 
 def stop_whole(

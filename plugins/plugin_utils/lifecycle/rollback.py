@@ -58,7 +58,7 @@ RENAMED = (
     "{names} (same address), and the verified plan has the former name, under which no host could be reached. Nothing was changed. Fix: give these hosts "
     "their former names in the inventory for the rollback, or run site, which restarts nothing for a name and verifies what it deploys."
 )
-GO_ON = "run the interrupted playbook again with its settings, which goes on from there; rollback then needs no pause where the hardware allows it"
+GO_ON = "run the playbook that changed it last again with its settings, which goes on from there; rollback then needs no pause where the hardware allows it"
 RECORD = "run site with the settings of what runs, which records its plan again, then rollback"
 NO_HALF = "neither half runs completely with the verified plan and gets requests, or answers"
 NOBODY = "nothing serves that could go on meanwhile"
@@ -107,10 +107,14 @@ def refusals(
 def unreached(locked: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
     """The hosts at rest that an interrupted change did not reach, because no file of theirs differs, or because it failed before.
 
-    Such a host names the plan before the verified one, and those that the change reached the verified one: all go back to that.
-    ``locked``: {host: {previous: plan to go back to or {}, phase: of its journal}}.
+    Such a host names the plan before the verified one, and those that the change reached the verified one: all go back to that. So does a host whose
+    journal is damaged. ``locked``: {host: {previous: plan to go back to or {}, phase, half: of its journal}}.
     """
-    going = [dict(found.get("previous") or {}) for found in locked.values() if found.get("phase") == CHANGING]
+    going = [
+        dict(found.get("previous") or {})
+        for found in locked.values()
+        if found.get("phase") == CHANGING or found.get("half") == UNKNOWN_RECORD
+    ]
     digests = {str(plan["digest"]) for plan in going if plan.get("digest")}
     names = {name for plan in going for name in _hosts_of(plan)}
     return [

@@ -44,7 +44,7 @@ def steps(
     allow_pause: bool = False,
     early: bool = False,
     starts_first: bool = True,
-    unfinished: bool = False,
+    unfinished: str = "",
     out: t.Container[str] = (),
     check: bool = False,
 ) -> Result:
@@ -54,9 +54,9 @@ def steps(
     with state present; without ``other`` all deployed services run);
     ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one;
     ``early``: before the lock; ``starts_first``: whether services that are down start before the steps, so that routers among them
-    serve then; ``unfinished``: whether a blue/green upgrade was interrupted: what runs is not what was recorded, so nothing restarts behind a
-    router; ``out``: names of engines that the routers do not have, which restart before others leave; ``check``: whether nothing is written (check
-    mode). Returns
+    serve then; ``unfinished``: the half that an interrupted blue/green upgrade was changing, "" if none was, journal.UNKNOWN if nobody knows: what
+    runs is not what was recorded, so nothing restarts behind a router; ``out``: names of engines that the routers do not have, which restart before
+    others leave; ``check``: whether nothing is written (check mode). Returns
 
     ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], leaving, upstream: [url],
     downstream: [url], routers: [name]}``, engines first, then ``routers`` behind a balancer;

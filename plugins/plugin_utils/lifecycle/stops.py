@@ -27,7 +27,7 @@ def stop_first(result: Result, change: Change) -> set[str]:
     names = whole(given | parted, change.deployed)
     if not names:
         return set()
-    reason = pauses.HALVED if change.unfinished else _cannot_leave(names, change)
+    reason = pauses.why_unfinished(change) if change.unfinished else _cannot_leave(names, change)
     # The other processes of an instance wait for those that stop, and routers would go on to send requests to its API.
     vacate(result, names, change)
     if not reason:

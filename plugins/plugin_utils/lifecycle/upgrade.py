@@ -45,7 +45,7 @@ RENAMED = (
     "with the settings that are deployed, which restarts nothing for a name, and records and verifies it; then run upgrade."
 )
 OTHER_VERSION = "another version of this collection wrote the plan that runs"
-INTERRUPTED = "a change was interrupted, so engines may run that cannot exchange KV cache"
+INTERRUPTED = "it is not recorded that the last change has ended, so engines may run that cannot exchange KV cache"
 
 
 def refusals(deployed: t.Mapping[str, Plan], plan: Plan, cann_installed: bool) -> list[str]:

@@ -280,7 +280,7 @@ def test_a_damaged_journal_makes_everything_unknown_and_says_how_it_is_mended(ca
         stream.write("{")
     found = call("begin", FIRST, previous="upgrade")
     assert found["failed"] and f"{directory}/journal.json is damaged, so it is not known" in found["msg"]
-    assert found["msg"].startswith(f"Lock of {directory}: ") and "Fix: run upgrade with the settings" in found["msg"]
+    assert found["msg"].startswith(f"Lock of {directory}: ") and "Fix: run deploy with the settings" in found["msg"]
     assert call("begin", SECOND, check=True)["failed"] and deployment_lock.holder_of(directory) == {}
     found = call("begin", FIRST, previous="upgrade", accept_half=True)
     assert (found["half"], found["interrupted"], found["revisions"]) == ("unknown", "unknown", ["unknown"])

@@ -39,7 +39,7 @@ def test_a_run_that_could_mix_halves_is_refused(host, content, check):
     damaged(host, content)
     found = host.begin(check=check)
     assert found["failed"] and str(host.base / journal.JOURNAL) in found["msg"]
-    assert "Fix: run upgrade with the settings of the last run, or rollback" in found["msg"]
+    assert "Fix: run deploy with the settings of the last run" in found["msg"]
     assert deployment_lock.holder_of(str(host.base)) == {}, "the lock is released"
     assert host.half == journal.UNKNOWN
 
@@ -90,7 +90,7 @@ def test_a_run_without_changes_writes_it_again(host):
 def test_status_names_the_file_and_the_way_out(host):
     damaged(host)
     (text,) = service_status.unfinished(str(host.base))
-    assert str(host.base / journal.JOURNAL) in text and "run upgrade" in text and "rollback" in text
+    assert str(host.base / journal.JOURNAL) in text and "run deploy" in text and "rollback" in text
 
 
 @pytest.mark.parametrize("name", ["restart", "drill", "watchdog", "bench", "trace", "compare"])

@@ -67,6 +67,12 @@ def test_a_change_that_did_not_reach_each_host_is_undone_on_all():
         assert unreached(found) == ["h2"]
 
 
+def test_a_host_with_a_damaged_journal_goes_back_to_the_verified_plan_with_all():
+    """It does not know that it is at rest, and names the plan that all verified last; the others would name the one before."""
+    found = {"h1": {**locked(plan("2.0"), ""), "half": "unknown"}, "h2": locked(plan("1.0"), "verified")}
+    assert unreached(found) == ["h2"]
+
+
 def test_hosts_that_name_the_same_plan_are_left_alone():
     assert unreached({"h1": locked(plan(), "changing"), "h2": locked(plan(), "verified")}) == []
     assert unreached({"h1": locked(plan(), "verified"), "h2": locked({}, "verified")}) == [], (

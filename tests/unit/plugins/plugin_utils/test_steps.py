@@ -102,16 +102,27 @@ BALANCED = {"inference_router": {"instances": 2, "balancer": "haproxy"}}
 def test_nothing_rolls_after_an_upgrade_by_halves_that_did_not_end(old):
     """Also where the recorded plan has the same settings: half of the engines runs with others, which nobody recorded."""
     changed = found(["decode-1", "prefill-1"])
-    result = steps(changed, plan(**BALANCED), old, early=True, unfinished=True)
+    result = steps(changed, plan(**BALANCED), old, early=True, unfinished="upper")
     (text,) = result["refusals"]
     assert "decode-1, prefill-1 do not run with the settings of this plan." in text
     assert "Nothing was changed." in text and "Fix: run upgrade." in text and "inference_allow_pause=true" in text
     assert (result["roll"], result["held"]) == ([], [])
-    result = steps(changed, plan(**BALANCED), old, allow_pause=True, unfinished=True)
+    result = steps(changed, plan(**BALANCED), old, allow_pause=True, unfinished="upper")
     assert (result["roll"], result["held"], result["refusals"]) == ([], [], [])
     assert "Pause: decode-1, prefill-1 restart at once" in result["notes"][0]
     down = found([], down=["decode-1", "prefill-1"])
-    assert steps(down, plan(**BALANCED), old, unfinished=True) == NOTHING, "those that do not run only start"
+    assert steps(down, plan(**BALANCED), old, unfinished="upper") == NOTHING, "those that do not run only start"
+
+
+def test_a_damaged_journal_is_no_interrupted_upgrade():
+    """Nobody knows of one, so nobody says that there was one, nor that an upgrade needs no pause."""
+    changed = found(["prefill-1"])
+    (text,) = steps(changed, plan(), plan(), early=True, unfinished="unknown")["refusals"]
+    assert "journal.json" in text and "is damaged, so it is not known whether an upgrade was interrupted" in text
+    assert "An upgrade was interrupted" not in text and "without a pause" not in text
+    assert "Fix: run again with -e inference_allow_pause=true, which restarts no others" in text
+    result = steps(changed, plan(), plan(), allow_pause=True, unfinished="unknown")
+    assert result["refusals"] == [] and "it is not known whether" in result["notes"][0]
 
 
 def test_an_unfinished_upgrade_reaches_the_decision():
