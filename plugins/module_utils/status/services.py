@@ -34,6 +34,7 @@ UNRECORDED = (
     "answers at {}, so it is probably this deployment's own, but with which settings it runs is unknown: the host has no plan that can be read. Fix: "
     "do not end it; run ascend.inference.site, which records the plan again"
 )
+STOPPED = ", and its log ends without an error that is known. Fix: run ascend.inference.deploy, which starts what does not run"
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 MIB = 2**20
 DATABASE = {"bytes": "etcd_mvcc_db_total_size_in_bytes", "quota": "etcd_server_quota_backend_bytes"}
@@ -324,7 +325,10 @@ class Host:
         if digests[1] and in_loop(state, answer["answers"], self.clock()):
             row["findings"].insert(0, finding(state, self._log(service, LINES)))
         elif digests[1] and (state["state"] not in ("running", "unknown") or self._unanswered(service, state, answer)):
-            row["findings"] += filter(None, [down(self._log(service, LINES))])
+            cause = down(self._log(service, LINES))
+            if not cause and state["state"] not in ("running", "unknown"):
+                row["findings"][0] += STOPPED  # which says that it does not run
+            row["findings"] += filter(None, [cause])
         if lines and self.deployed and (state["state"] not in ("running", "absent") or answer["answers"] is False):
             row["log"] = self._log(service, lines)
         return row

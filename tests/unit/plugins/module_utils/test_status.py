@@ -124,12 +124,15 @@ def test_a_healthy_host_has_no_findings():
     [
         (
             {"x-decode-0": state("failed (failed)", None, 0, "result exit-code")},
-            "is not running: failed (failed) result exit-code",
+            "is not running: failed (failed) result exit-code, and its log ends without an error that is known. Fix: run ascend.inference.deploy",
         ),
         ({"x-decode-0": state(restarts=1)}, "restarted once after an unexpected exit"),
         ({"x-decode-0": state(restarts=3)}, "restarted 3 times after an unexpected exit"),
         ({"x-decode-0": state(digest="other")}, "runs with other settings than the deployed ones"),
-        ({}, "is not running: absent"),
+        (
+            {},
+            "is not running: absent, and its log ends without an error that is known. Fix: run ascend.inference.deploy",
+        ),
     ],
 )
 def test_what_the_runtime_says(states, expected):
