@@ -90,7 +90,7 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.host.gather import interfaces
-from ..module_utils.host.virtual_address import AddressProblem, Kept, interface_of
+from ..module_utils.host.virtual_address import AddressProblem, Kept, chosen_interface
 from ..module_utils.tools.runner import execute
 from ..module_utils.tools.text import visible
 
@@ -131,14 +131,8 @@ def wanted_of(module):
         )
     if os.geteuid():
         raise AddressProblem("only root can put an address on an interface. Fix: connect as root, or set become: true")
-    found = interfaces()[0]
     beside = f"{params['variable'].rpartition('.')[0]}.virtual_interface"
-    interface = params["interface"] or interface_of(params["own"], found, beside)
-    if found is not None and interface not in found:
-        raise AddressProblem(
-            f"this host has no interface {interface}, so it could never have the virtual address. Fix: set {beside} to an "
-            "interface that both hosts have, or remove it"
-        )
+    interface = chosen_interface(params["own"], interfaces()[0], beside, params["interface"])
     return {
         **{key: params[key] for key in ("configuration", "script", "address", "program")},
         "interface": interface,

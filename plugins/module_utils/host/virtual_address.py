@@ -116,6 +116,16 @@ def interface_of(address, interfaces, variable):
     )
 
 
+def chosen_interface(address, interfaces, variable, named):
+    """The interface that is ``named``, else as ``interface_of``. Raises AddressProblem if the host has none of this name."""
+    if named and interfaces is not None and named not in interfaces:
+        raise AddressProblem(
+            f"this host has no interface {named}, so it could never have the virtual address. Fix: set {variable} to an "
+            "interface that both hosts have, or remove it"
+        )
+    return named or interface_of(address, interfaces, variable)
+
+
 def _same(text, wanted):
     try:
         return ipaddress.ip_address(text.partition("%")[0]) == wanted

@@ -10,6 +10,8 @@ import typing as t
 
 from ..description.findings import Finding
 from ..description.values import natural
+from ..entry import checks as of_entry
+from ..entry import checks_of_files as of_entry_files
 from ..plan.rules.base import Rule, judge
 from ..releases.known_issues import RULE as KNOWN_ISSUE
 from . import (
@@ -141,7 +143,7 @@ def check_plan(
     )
     findings += judge(dataclasses.replace(case, broken=broken, silent=silent, lost=lost), SECOND, ignored)
     findings = without_consequences(findings)
-    known = {rule.id for rule in RULES}
+    known = {rule.id for rule in (*RULES, *of_entry.RULES, *of_entry_files.RULES)}
     findings += [
         Finding(
             "inference_check_ignore",
