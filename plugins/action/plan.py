@@ -55,6 +55,13 @@ ARGUMENTS = {
 }
 
 
+FIX_OF_OTHERS = "define what it refers to, or correct the name; for a vault give --ask-vault-pass or --vault-password-file"
+# Ansible evaluates a variable of one host for another one without hostvars.
+FIX_OF_HOSTVARS = (
+    "write the value itself, or put it into a variable of a group that both hosts have: a value that is read for another host knows no hostvars"
+)
+
+
 class Remembered(dict[str, t.Any]):
     """The variables of each host, which Ansible computes again whenever they are read: with a thousand hosts that takes seconds."""
 
@@ -182,10 +189,8 @@ def culprit(hostvars: t.Mapping[str, t.Any]) -> str:
                 if name.startswith(PREFIX):
                     plain(hostvars[host][name])
             except AnsibleError as error:
-                return (
-                    f"{name} of {host} has a value that Ansible cannot read. Nothing was changed. Fix: define what it refers to, or correct the name; "
-                    f"for a vault give --ask-vault-pass or --vault-password-file. Ansible's reason: {error}"
-                )
+                fix = FIX_OF_HOSTVARS if "'hostvars' is undefined" in str(error) else FIX_OF_OTHERS
+                return f"{name} of {host} has a value that Ansible cannot read. Nothing was changed. Fix: {fix}. Ansible's reason: {error}"
     return ""
 
 

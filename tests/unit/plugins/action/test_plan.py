@@ -215,9 +215,11 @@ def test_a_refused_inventory_names_its_deployment_where_that_is_enough(act, erro
 class Undefined(dict):
     """The variables of a host, of which one refers to another that is not there."""
 
+    missing = "vault_api_key"
+
     def __getitem__(self, name):
         if name == "inference_secrets":
-            raise AnsibleError("'vault_api_key' is undefined")
+            raise AnsibleError(f"'{self.missing}' is undefined")
         return super().__getitem__(name)
 
 
@@ -229,6 +231,14 @@ def test_a_value_that_cannot_be_read_names_its_variable(act):
         "inference_secrets of old has a value that Ansible cannot read. Nothing was changed. Fix: "
     )
     assert message.endswith("Ansible's reason: 'vault_api_key' is undefined")
+
+
+def test_a_value_that_asks_for_another_hosts_variables_is_refused_in_words(act, monkeypatch):
+    monkeypatch.setattr(Undefined, "missing", "hostvars")
+    act.hostvars["old"] = Undefined({"inference_secrets": None})
+    act.refuse = Mock(side_effect=AnsibleError("another one"))
+    message = act()["msg"]
+    assert "Fix: write the value itself, or put it into a variable of a group" in message and "vault" not in message
 
 
 def test_ansible_does_not_print_the_lines_of_our_task_after_a_refusal(act):
