@@ -18,7 +18,10 @@ UNSEEN = (
 
 
 def entry_watched(settings: t.Any, hosts: t.Mapping[str, str]) -> dict[str, t.Any]:
-    """What the role monitoring reads in place of a plan. ``hosts``: addresses by the names of the group entry. Raises PlanError."""
+    """What the role monitoring reads in place of a plan. ``hosts``: addresses by the names of the group entry. Raises PlanError.
+
+    Its files are named by a host, so that they are found again whatever the settings say by now.
+    """
     entry = read_entry(settings, hosts, routed=False)
     open_ = entry.state == "present" and entry.monitoring
     places = {
@@ -26,6 +29,6 @@ def entry_watched(settings: t.Any, hosts: t.Mapping[str, str]) -> dict[str, t.An
     }
     note = UNSEEN if entry.state == "present" and not places else ""
     return {
-        "deployment": f"{NAME}-{entry.address.replace(':', '-')}",
+        "deployment": f"{NAME}-{min(hosts.values()).replace(':', '-')}",
         "entry": {"address": entry.address, "places": places, "note": note},
     }

@@ -170,3 +170,13 @@ def test_files_of_an_entry_that_prometheus_cannot_ask_are_removed(settings, note
 def test_an_inventory_without_a_deployment_has_the_entry_alone(name, alone):
     hosts = {"e1": {}, "q1": {f"inference_{name}": "x"}}
     assert entry_alone(hosts, {"all": list(hosts)}) is alone
+
+
+@pytest.mark.parametrize("hosts", [ONE, TWO])
+def test_files_of_monitoring_have_one_name_whatever_the_settings(hosts):
+    """So another address leaves no files of the former one, and state: absent without the other settings finds them."""
+    named = monitoring_files(entry_watched({**GOOD, "monitoring": ["192.0.2.50"]}, hosts), {})
+    for settings in ({**GOOD, "address": "192.0.2.101", "monitoring": ["192.0.2.50"]}, {"state": "absent"}):
+        made = monitoring_files(entry_watched(settings, hosts), {})
+        assert (made["directory"], made["paths"]) == (named["directory"], named["paths"])
+    assert made["state"] == "absent" and ":" not in entry_watched({"state": "absent"}, {"h": "fd00::1"})["deployment"]
