@@ -15,6 +15,7 @@ from ..module_utils.tools.text import one_line, visible
 from ..plugin_utils.bundle.placing import stale
 from ..plugin_utils.hosts.answered import of_controller
 from ..plugin_utils.hosts.asked import Asked
+from ..plugin_utils.hosts.module_answer import shown
 
 BUNDLE = "inference_bundle"
 BUNDLE_HOST = "__inference_bundle_host"
@@ -68,5 +69,5 @@ def in_bundle(bundle: str, host: t.Any, environments: list[dict[str, t.Any]]) ->
     found["problems"] = [problem for problem in found["problems"] if problem]
     if found["problems"]:
         start = "The bundle does not have what this plan installs; nothing was copied or changed."
-        return {**found, "failed": True, "msg": "\n\n".join([start, *found["problems"]])}
+        return shown({**found, "failed": True, "msg": "\n\n".join([start, *found["problems"]])})
     return found

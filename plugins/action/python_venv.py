@@ -14,6 +14,7 @@ from ..module_utils.install.venv_options import ARGUMENTS, lock_name, result, wa
 from ..plugin_utils.bundle.placing import from_bundle
 from ..plugin_utils.hosts.answered import of_controller
 from ..plugin_utils.hosts.asked import Asked
+from ..plugin_utils.hosts.module_answer import shown
 
 MODULE = "ascend.inference.python_venv"
 DIRECTORY = "inference_lock_directory"
@@ -54,7 +55,7 @@ class ActionModule(Asked):
         if bundle:
             offline, problem = from_bundle(bundle, (task_vars or {}).get(BUNDLE_HOST), options)
             if problem:
-                return {**done, "failed": True, "changed": False, "msg": problem}
+                return shown({**done, "failed": True, "changed": False, "msg": problem})
             directory, strategy = "", ""
             given.update(offline)
         if strategy:
@@ -64,12 +65,12 @@ class ActionModule(Asked):
         if lock:
             given.update(hashes=known, return_hashes=True, confirm_hashes=True)
         if known and (problem := package_lock.problem(known, wanted(options))):
-            return {**done, "failed": True, "changed": False, "msg": KNOWN.format(lock, problem)}
+            return shown({**done, "failed": True, "changed": False, "msg": KNOWN.format(lock, problem)})
         done.update(self._execute_module(MODULE, module_args=given, task_vars=task_vars))
         text = str(done.pop("hashes", None) or "")
         if lock and text and not os.path.exists(lock):
             if problem := package_lock.problem(text, wanted(options)):
-                return {**done, "failed": True, "msg": RETURNED.format(problem)}
+                return shown({**done, "failed": True, "msg": RETURNED.format(problem)})
             os.makedirs(directory, exist_ok=True)
             write_atomically(lock, text)
         return done

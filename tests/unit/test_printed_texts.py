@@ -44,13 +44,14 @@ ENVIRONMENT = Environment(autoescape=False)  # noqa: S701 # nothing is rendered
 OF_LOCALHOST = ENVIRONMENT.parse("{{ hostvars['localhost'] }}").body[0].nodes[0]
 
 
-def names(node):
-    """Variables whose text becomes a part of a message."""
+def names(node, harmless=HARMLESS.__contains__):
+    """Variables whose text becomes a part of a message. ``harmless``: whether a filter makes a text that may be printed."""
     if isinstance(node, nodes.Filter) and (
-        node.name in HARMLESS
+        harmless(node.name)
         or node.name == "map"
         and node.args
-        and node.args[0] == nodes.Const("ascend.inference._visible")
+        and isinstance(node.args[0], nodes.Const)
+        and harmless(node.args[0].value)
     ):
         return set()
     if isinstance(node, nodes.Div):  # a number
@@ -58,17 +59,17 @@ def names(node):
     if isinstance(node, (nodes.Getitem, nodes.Getattr)) and node.node == OF_LOCALHOST:
         return {str(node.arg.as_const() if isinstance(node, nodes.Getitem) else node.attr)}
     if isinstance(node, nodes.CondExpr):
-        return names(node.expr1) | (names(node.expr2) if node.expr2 else set())
+        return names(node.expr1, harmless) | (names(node.expr2, harmless) if node.expr2 else set())
     if isinstance(node, nodes.Name):
         return {node.name}
-    return {name for child in node.iter_child_nodes() for name in names(child)}
+    return {name for child in node.iter_child_nodes() for name in names(child, harmless)}
 
 
-def printed(text, known, seen=()):
+def printed(text, known, seen=(), harmless=HARMLESS.__contains__):
     """The names of a message, with the variables of its task, block and play resolved."""
-    for name in sorted(names(ENVIRONMENT.parse(str(text))) - set(seen)):
+    for name in sorted(names(ENVIRONMENT.parse(str(text)), harmless) - set(seen)):
         if name in known:
-            yield from printed(known[name], known, (*seen, name))
+            yield from printed(known[name], known, (*seen, name), harmless)
         else:
             yield name
 
@@ -113,6 +114,40 @@ def test_messages_have_no_control_characters_of_hosts():
     assert "\n".join(found) == "", "pass the text through ascend.inference._visible"
 
 
+def makes_lines(items, foreign):
+    """``TASK: VARIABLE`` of each text on the terminal with a text of a host that could have lines of its own."""
+
+    def harmless(filtered):  # those of this collection make lines of tables and findings, and have tests of their own
+        return (
+            filtered in HARMLESS - {"ascend.inference._visible"}
+            or filtered.startswith("ascend.inference._")
+            and filtered != "ascend.inference._visible"
+        )
+
+    for task, given in walk(items):
+        for name in (
+            set(printed((task.get("ascend.inference.print_text") or {}).get("text", ""), given, (), harmless)) & foreign
+        ):
+            yield f"{task.get('name')}: {name}"
+
+
+OF_ITSELF = {
+    "__inference_archived": "the controller's own module",
+    "__inference_paused": "inference_probe_service, of the plan",
+    "__inference_tried": "lines of the host that inference_outside names, which says nothing else",
+}
+
+
+def test_a_host_adds_no_lines_to_what_is_printed():
+    """Such as the line with which another host, or the whole run, would say that it succeeded."""
+    results = {task["register"] for _path, items in everything() for task, _given in walk(items) if "register" in task}
+    foreign = results - {*OF_ITSELF}
+    found = [
+        f"{path.relative_to(ROOT)}: {line}" for path, items in everything() for line in makes_lines(items, foreign)
+    ]
+    assert "\n".join(found) == "", "pass each text through ascend.inference._one_line"
+
+
 def shows(call):
     """Whether a call of Python prints a text on the terminal."""
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and "Display()" in ast.unparse(call.func)
@@ -127,6 +162,31 @@ def test_actions_print_no_control_characters_of_hosts():
             if not said.startswith(("visible(", "json.dumps(", "runs.left(")):  # the last one makes one line
                 found.append(f"{path.name}: {said}")
     assert found == []
+
+
+def failures(path):
+    """Results that the controller makes to failures, with what a host answered in them: Ansible prints the whole of a failure."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    clean = {
+        id(call.args[0]) for call in ast.walk(tree) if isinstance(call, ast.Call) and ast.unparse(call.func) == "shown"
+    }
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Dict) and id(each) not in clean:
+            pairs = dict(
+                zip([key and ast.unparse(key) for key in each.keys], map(ast.unparse, each.values), strict=True)
+            )
+            more = {*pairs} - {"'failed'", "'changed'", "'msg'"}
+            if (
+                pairs.get("'failed'") == "True" and more and pairs.get(None) != "result"
+            ):  # of the action, before it asks a host
+                yield f"{path.name}: {ast.unparse(each)[:60]}"
+
+
+def test_what_an_action_makes_to_a_failure_has_no_control_characters_of_hosts():
+    """The module's answer was none, so nothing of it was cleaned. JSON does not escape what turns a text around."""
+    folders = ("action", "plugin_utils/change", "plugin_utils/lifecycle")
+    paths = [path for folder in folders for path in sorted((ROOT / "plugins" / folder).glob("*.py"))]
+    assert [line for path in paths for line in failures(path)] == []
 
 
 def test_no_name_is_excepted_that_is_in_no_message():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ..description.values import natural
+from ..hosts.module_answer import shown
 from .fills import FILLS, KEPT
 from .script import Script, Step, some
 from .store import Store
@@ -92,7 +93,7 @@ class Player:
         )
         wrong = "" if answer.get("failed") or answer.get("unreachable") else call.judge(answer)
         if wrong:
-            answer = {**answer, "failed": True, "msg": wrong}
+            answer = shown({**answer, "failed": True, "msg": wrong})
         if step.may_fail:
             answer = {**answer, "failed": False}
         failed = bool(answer.get("failed") or answer.get("unreachable"))

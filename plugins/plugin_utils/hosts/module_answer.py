@@ -21,6 +21,7 @@ from ...module_utils.tools.text import visible
 MOST = 64 * 2**20  # characters of an answer; the logs of one host, packed, are the largest ones
 OF_EACH = {"changed": bool, "failed": bool, "skipped": bool, "msg": object, "exception": object, "diff": object}
 OF_EACH |= {"warnings": list, "deprecations": list, "invocation": dict}
+SAID = 2**18  # characters that Ansible prints of an answer; more of one host hides what others say
 PRINTED = ("msg", "exception", "diff", "warnings", "deprecations")
 TYPES: dict[str, t.Any] = {"str": str, "bool": bool, "int": int, "float": (int, float), "list": list, "dict": dict}
 TYPES |= {"path": str}
@@ -90,6 +91,9 @@ def checked(output: str, keys: t.Mapping[str, t.Any]) -> str:
         return refusal("; ".join(wrong[:3]))
     all_of_it = bool(answer.get("failed"))  # Ansible prints the whole of a failure
     told = {key: shown(item) if all_of_it or key in PRINTED else item for key, item in kept.items()}
+    said = {key: told[key] for key in told if all_of_it or key in ("msg", "warnings", "deprecations")}
+    if len(json.dumps(said)) > SAID:
+        return refusal(f"it says more than {SAID >> 10} KiB, which begin with {str(told.get('msg'))[:500]}")
     text = json.dumps(told, ensure_ascii=False)
     return text.encode("utf-8", "replace").decode(
         "utf-8"

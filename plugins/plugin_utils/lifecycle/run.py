@@ -15,6 +15,7 @@ import time
 import typing as t
 
 from ...module_utils.tools.text import one_line
+from ..hosts.module_answer import shown
 from ..plan.begun import lock_holder, step_of
 
 Run = dict[str, t.Any]
@@ -132,7 +133,7 @@ def called(
         answer = call({**given, "replace": holder["id"]})
         holder = answer.get("holder") or {}
     if holder.get("id", here["id"]) != here["id"] and not (takes and check):
-        return {"failed": True, "msg": refusal(host, str(given["directory"]), holder), "holder": holder}
+        return shown({"failed": True, "msg": refusal(host, str(given["directory"]), holder), "holder": holder})
     return answer
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.module_answer import (
     MOST,
+    SAID,
     checked,
     documented,
     facts_of_ours,
@@ -81,6 +82,22 @@ def test_a_failure_has_no_control_characters_anywhere():
     answer = {"failed": True, "msg": "a", "names": {"x\u202e": ["y\u202e"]}}
     assert taken(answer)["names"] == {"x\\u202e": ["y\\u202e"]}
     assert taken({**answer, "failed": False})["names"] == answer["names"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"msg": "x" * SAID}, {"msg": ["x"] * SAID}, {"text": "x" * SAID}, {"failed": False, "warnings": ["x"] * SAID}],
+)
+def test_what_ansible_prints_of_one_answer_buries_nothing(said):
+    """A failure is printed whole: one host would hide what all others say behind megabytes of its text."""
+    found = taken({"failed": True, "msg": "", **said})
+    assert found["failed"] and len(json.dumps(found)) < 2000
+    assert "says more than 256 KiB" in found["msg"] and ("xxxx" in found["msg"]) == (said.get("msg", "")[:2] == "xx")
+
+
+def test_a_long_failure_and_a_long_answer_are_taken():
+    assert taken({"failed": True, "msg": "x" * 200_000})["msg"] == "x" * 200_000
+    assert taken({"text": "x" * SAID})["text"] == "x" * SAID
 
 
 @pytest.mark.parametrize(
