@@ -33,6 +33,8 @@ LIFE = [
         "upgrade",
         "rollback",
         "logs",
+        "trace",
+        "acceptance",
         "remove",
     ),
 ]
@@ -105,6 +107,7 @@ def test_texts_are_only_texts(rack):
     assert (rack.folder / "check.html").exists()
     run = rack.unharmed(rack.play("status"))
     assert readable(run) and "# INJECTED" in run.output
+    assert "The entry: 0 of 1 hosts serve" in run.output and "nothing is compared" not in run.output
 
 
 @pytest.mark.parametrize(
