@@ -99,9 +99,12 @@ class Deployment:
         usage = {"prompt_tokens": prompt, "total_tokens": prompt + completion, "completion_tokens": completion}
         usage["prompt_tokens_details"] = {"cached_tokens": cached} if cached else None
         text = asked.get("text", "x")
-        if not asked.get("stream"):
+        # A text that pydantic reads as false is none for a proxy in Python, which labels the answer: load_balance, upstream since its media_type.
+        labelled = b"text/event-stream; charset=utf-8" if asked.get("stream") else b"application/json"
+        if asked.get("stream") in (None, False, 0, "false", "No"):
             choices = [{"index": 0, "message": {"role": "assistant", "content": text * completion}}]
-            return self._answer(writer, {"id": "a", "deployment": self.name, "choices": choices, "usage": usage})
+            answer = {"id": "a", "deployment": self.name, "choices": choices, "usage": usage}
+            return self._answer(writer, answer, kind=labelled)
         events = [{"choices": [{"index": 0, "delta": {"content": text}}]} for dummy in range(completion)]
         options = asked.get("stream_options") or {}
         if options.get("include_usage"):
@@ -112,7 +115,8 @@ class Deployment:
         pieces = asked.get("pieces", 0)
         parts = [data[at : at + pieces] for at in range(0, len(data), pieces)] if pieces else data.split("\n\n")[:-1]
         writer.write(
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n"
+            % asked.get("label", "text/event-stream; charset=utf-8").encode()
         )
         for number, part in enumerate(parts):
             if number == asked.get("end_after"):

@@ -136,6 +136,26 @@ def test_the_engine_is_asked_for_the_usage_and_the_client_sees_what_it_asked_for
         assert len([event for event in events(text) if event["choices"]]) == 2 and text.endswith("data: [DONE]\n\n")
 
 
+LONG_OPTIONS = '{"include_usage": true, "x": "%s", "include_usage": false}' % ("y" * 5000)
+# What the engine is told last holds there, and what a router calls an answer is no sign of what it is: {members: tokens of prompt and answer}.
+HIDDEN = {
+    f'"stream": true, "stream_options": {LONG_OPTIONS}': [1, 0, 11, 3, 4],
+    '"stream": "false"': [1, 0, 11, 3, 4],
+    '"stream": "\\u004eo"': [1, 0, 11, 3, 4],
+    '"stream": true, "label": "application/json"': [1, 0, 11, 3, 4],
+    '"stream": true, "label": "application/json", "end_after": 2, "gap": 0.1': [1, 1, 0, 2, 0],
+}
+
+
+@pytest.mark.parametrize("members", HIDDEN, ids=lambda members: members[:24] + members[-16:])
+def test_no_form_of_a_request_hides_its_tokens(entry, members):
+    running, body = entry(teams=TEAMS), f'{{{members}, "count": [11, 3, 4], "model": "qwen3"}}'
+    with contextlib.suppress(http.client.IncompleteRead):
+        assert ask(running, body.encode())[0] == 200
+    expected = {("lab", "qwen3"): HIDDEN[members]}
+    assert settled(running, expected) == expected
+
+
 def test_a_body_that_names_a_part_of_the_question_twice_is_refused(shared):
     for member in ('"stream": true', '"stream_options": {}'):
         status, text, dummy = ask(shared, f'{{"model": "qwen3", {member}, {member}}}'.encode())

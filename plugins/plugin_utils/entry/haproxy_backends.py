@@ -32,7 +32,7 @@ BACKEND = """backend @ROUTE@
     http-request set-header Host @HOST@
 @KEY@    http-response lua.answered if { var(txn.held) -m bool }
     http-response set-header X-Request-Id %[var(txn.id)]
-@KIND@    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down
+@SUCCESS@    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 on-error mark-down
 @SERVERS@"""
 
 
@@ -51,7 +51,7 @@ OTHER = """frontend @ROUTE@-other
     http-request set-header Content-Length %[var(txn.length)]
     use_backend @OTHER@
 """
-KIND = "http-response set-var(txn.kind) res.hdr(content-type) if { status 200:299 }"
+SUCCESS = "http-response set-var(txn.success) bool(true) if { status 200:299 }"
 
 
 def backend(model: str) -> str:
@@ -70,7 +70,7 @@ def section(route: Route, folder: str, run: str, settings: Entry) -> str:
     door = f"unix@{run}/{backend(route.model)[-8:]}.sock"
     values = {
         "ROUTE": backend(route.model),
-        "KIND": lines([KIND if settings.usage else ""]),
+        "SUCCESS": lines([SUCCESS if settings.usage else ""]),
         "HEALTH": route.health,
         "HOST": route.ways[0].address,
         "KEY": lines([key if route.keys else ""]),

@@ -15,21 +15,23 @@
 local MOST = 255 -- characters of a name
 local KEY = 6 * #"kv_transfer_params" -- characters of the longest key in its longest form
 local WINDOW = 4096 -- characters of a number, and of blanks in one place
+local MEMBERS = 1024 -- of an object that is searched
 local OPTIONS = 4096 -- characters of stream_options
 local LARGE = 1048576 -- bytes of a body that is not left to the collector
 local YES = { ["true"] = true, ["1"] = true, t = true, yes = true, y = true, on = true } -- texts that engines (pydantic) take for true
-local SIGNS = { '"', "{", "[", "}", "]" }
 
 -- The end of the string whose first quote is at `from`, or nil.
 local function string_end(body, from)
-    local at = from
-    while true do
-        at = body:find('"', at + 1, true)
-        if not at then return nil end
-        local before = at - 1
-        while body:byte(before) == 92 do before = before - 1 end -- backslashes
-        if (at - 1 - before) % 2 == 0 then return at end
-    end
+    local at = body:find('"', from + 1, true)
+    if not at or body:byte(at - 1) ~= 92 then return at end -- a backslash
+    at = from + 1
+    repeat
+        local piece = body:sub(at, at + WINDOW - 1):gsub("\\.", "__")
+        local found = piece:find('"', 1, true)
+        if found then return at + found - 1 end
+        at = at + #piece - (piece:byte(-1) == 92 and 1 or 0)
+    until #piece < WINDOW
+    return nil
 end
 
 -- A string as a parser reads it. What no name has, such as NUL, which would end the name for HAProxy, becomes "?".
@@ -44,36 +46,75 @@ local function decoded(text)
     return (plain:gsub("[^%w._:/@+-]", "?"))
 end
 
--- The end of the value that begins at `from`, or nil. `places`: where each sign was found last, so that no part of a body is searched twice.
-local function value_end(body, from, places)
+-- What up to six brackets add to the depth, and the least depth among them. There are 5,460 such texts, so each is read once.
+local steps = {}
+local function step_of(signs)
+    local found = steps[signs]
+    if not found then
+        local depth, least = 0, 0
+        for sign in signs:gmatch(".") do
+            depth = depth + ((sign == "{" or sign == "[") and 1 or -1)
+            least = math.min(least, depth)
+        end
+        found = { depth, least }
+        steps[signs] = found
+    end
+    return found
+end
+
+-- The depth behind brackets, or nil if it comes to 0 among them.
+local function depth_behind(signs, depth)
+    for number = 1, #signs, 6 do
+        local step = step_of(signs:sub(number, number + 5))
+        if depth + step[2] < 1 then return nil end
+        depth = depth + step[1]
+    end
+    return depth
+end
+
+-- The bracket with which the depth comes to 0 between `from` and `last`, or nil.
+local function closing(body, from, last, depth)
+    local at = from
+    while at <= last do
+        local place = body:sub(at, last):find('[]["{}]')
+        if not place then return nil end
+        at = at + place - 1
+        local sign = body:sub(at, at)
+        if sign == '"' then
+            at = string_end(body, at) or last
+        else
+            depth = depth + ((sign == "{" or sign == "[") and 1 or -1)
+            if depth == 0 then return at end
+        end
+        at = at + 1
+    end
+end
+
+-- The end of the value that begins at `from`, or nil. What is in brackets is read in windows without their strings: a step for each sign would cost
+-- one client of many signs the time of all others.
+local function value_end(body, from)
     local first = body:sub(from, from)
     if first == '"' then return string_end(body, from) end
     if first ~= "{" and first ~= "[" then
         local dummy, length = body:sub(from, from + WINDOW):find("^[%w+.-]+")
         return length and from + length - 1
     end
-    local depth, at = 0, from
-    repeat
-        local sign, nearest = 0, math.huge
-        for number = 1, 5 do
-            local place = places[number]
-            if place < at then
-                place = body:find(SIGNS[number], at, true) or math.huge
-                places[number] = place
-            end
-            if place < nearest then sign, nearest = number, place end
-        end
-        if sign == 0 then return nil end
-        at = nearest
-        if sign == 1 then
+    local depth, at = 1, from + 1
+    while at and at <= #body do
+        local window = body:sub(at, at + WINDOW - 1)
+        local rest = window
+        if rest:find("\\", 1, true) then rest = rest:gsub("\\.", "__") end
+        if rest:find('"', 1, true) then rest = rest:gsub('"[^"]*"', "") end
+        local quote, last = rest:find('"', 1, true), #window -- of a string that goes on behind the window
+        if quote then last, rest = last - #rest + quote - 1, rest:sub(1, quote - 1) end
+        local behind = depth_behind(rest:gsub("[^]{}[]+", ""), depth)
+        if not behind then return closing(body, at, at + last - 1, depth) end
+        depth, at = behind, at + last
+        if quote then
             at = string_end(body, at)
-            if not at then return nil end
-        else
-            depth = depth + (sign < 4 and 1 or -1)
+            at = at and at + 1
         end
-        at = at + 1
-    until depth == 0
-    return at - 1
+    end
 end
 
 local function after_blanks(body, from)
@@ -85,9 +126,8 @@ end
 -- Gives the members of the object whose bracket is at `at` to `visit(key, from, to)`, which returns what is wrong. Returns the end of the object,
 -- or nil and what is wrong.
 local function members(body, at, visit)
-    local places = { 0, 0, 0, 0, 0 }
     at = after_blanks(body, at + 1)
-    while true do
+    for dummy = 1, MEMBERS do
         if body:sub(at, at) ~= '"' then return nil end
         local key_end = string_end(body, at)
         if not key_end then return nil end
@@ -95,7 +135,7 @@ local function members(body, at, visit)
         at = after_blanks(body, key_end + 1)
         if body:sub(at, at) ~= ":" then return nil end
         at = after_blanks(body, at + 1)
-        local last = value_end(body, at, places)
+        local last = value_end(body, at)
         if not last then return nil end
         local fault = visit(key, at, last)
         if fault then return nil, fault end
@@ -105,6 +145,7 @@ local function members(body, at, visit)
         if sign ~= "," then return nil end
         at = after_blanks(body, at + 1)
     end
+    return nil, "the body has more than " .. MEMBERS .. " members in one object"
 end
 
 -- Whether engines take a value for true, also one with escapes, and each number that is 1.
@@ -161,7 +202,7 @@ local function question(body, begin, stream, options)
     if not stream or not yes(body, stream[1], stream[2]) then return nil end
     if not options then return '"stream_options":{"include_usage":true},', begin, 0 end
     local text, asked = body:sub(options[1], math.min(options[2], options[1] + OPTIONS)), false
-    if text:sub(1, 1) == "{" then
+    if text:sub(1, 1) == "{" and options[2] <= options[1] + OPTIONS then -- whole: of two members with one name, the last one holds
         members(text, 1, function(key, from, to) if key == "include_usage" then asked = yes(text, from, to) end end)
     end
     if asked then return nil end

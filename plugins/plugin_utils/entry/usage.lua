@@ -216,11 +216,10 @@ function Usage:new() return setmetatable({ usage = { events = 0 }, tail = "", se
 function Usage:http_headers(txn, message)
     local is_answer = message.channel:is_resp()
     if is_answer then
-        local kind = txn:get_var("txn.kind") -- only of an answer of a router, with a status of success
+        local success = txn:get_var("txn.success") -- only of an answer of a router
         local team = txn:get_var("txn.team") -- none behind the door of another model
-        if not (kind and team) then return end
+        if not (success and team) then return end
         self.team, self.model = team, txn:get_var("txn.model")
-        self.is_stream = kind:find("text/event-stream", 1, true) ~= nil
         self.added = txn:get_var("txn.text") ~= nil and not message:get_headers()["content-length"] -- which promises each byte
     else
         self.at, self.cut, self.text = txn:get_var("txn.at"), txn:get_var("txn.cut"), txn:get_var("txn.text")
@@ -233,6 +232,11 @@ function Usage:http_payload(txn, message)
     if not message.channel:is_resp() then return self:ask(message) end
     local data = message:body()
     if not data or data == "" then return end
+    if self.is_stream == nil then -- what the answer is called is decided by a proxy, with another idea of "stream" than the engine has
+        local first = data:sub(1, PIECE):match("%S")
+        if not first then return end
+        self.is_stream = first ~= "{" and first ~= "["
+    end
     if self.is_stream then return self:events(message, data) end
     self:plain(data)
 end
