@@ -29,7 +29,7 @@ class Controller(threading.Thread):
         super().__init__(daemon=True)
         self.network = network
         self.store, self.pace, self.deployments = store, pace, deployments
-        self.seen, self.servings = {}, Servings(self)
+        self.seen, self.servings, self.tried = {}, Servings(self), {}
         self.next_address, self.leaving = 1, 2
 
     def run(self):
@@ -136,27 +136,48 @@ class Controller(threading.Thread):
         self.store.set_status("pods", head["metadata"]["namespace"], head["metadata"]["name"], status)
 
     def schedule(self, pod):
-        """Put a pod on a node that is up and has room for its devices and ports; returns whether there is one."""
-        head, spec = pod["metadata"], pod["spec"]
-        fitting = [item for item in self.store.list("nodes") if is_up(item) and self.has_room(item, pod)]
-        if fitting:
-            held = {name: len(self.on(name)) for name in (item["metadata"]["name"] for item in fitting)}
-            spec["nodeName"] = min(held, key=lambda name: (held[name], name))
-            self.store.replace("pods", head["namespace"], pod)
+        """Put a pod on a node that is up and has room; returns whether it got one. Volcano binds no pod of a group before enough of it fit."""
+        head, (least, group), self.tried = pod["metadata"], self.gang(pod), {}
+        for each in [pod, *group]:
+            up = [item for item in self.store.list("nodes") if is_up(item) and self.has_room(item, each)]
+            held = {name: len(self.on(name)) for name in (item["metadata"]["name"] for item in up)}
+            name = each["spec"].get("nodeName") or min(held, key=lambda name: (held[name], name), default="")
+            self.tried.update({each["metadata"]["uid"]: name} if name else {})
+        count, node, self.tried = len(self.tried), self.tried.get(head["uid"]), {}
+        if node and count >= least:
+            self.store.replace("pods", head["namespace"], dict(pod, spec={**pod["spec"], "nodeName": node}))
             return True
         text = f"0/{len(self.store.list('nodes'))} nodes are available: insufficient devices or free ports."
         refused = condition("PodScheduled", False, "Unschedulable")
         if not (pod.get("status") or {}).get("conditions"):
+            text = f"pod group is not ready, {count} of {least} minAvailable fit." if node else text
             status = dict(pod.get("status") or {}, conditions=[dict(refused, message=text)])
             self.store.set_status("pods", head["namespace"], head["name"], status)
         return False
+
+    def gang(self, pod):
+        """minMember of the PodGroup of a pod (Kthena's calculateRequirements), and the other pods of its serving group that stay."""
+        if not label(pod, "group-name") or pod["spec"].get("schedulerName") != "volcano":
+            return 1, []
+        serving = self.store.get("modelservings", pod["metadata"]["namespace"], label(pod, "name"))
+        template, least = serving["spec"]["template"], 0
+        for role in template["roles"]:
+            count = role.get("replicas", 1)
+            given = ((template.get("gangPolicy") or {}).get("minRoleReplicas") or {}).get(role["name"], count)
+            least += (role.get("workerReplicas", 0) + 1) * min(count, given)
+        pods = self.servings.own(serving, group_name=label(pod, "group-name"))
+        pods = [each for each in pods if each["metadata"]["uid"] != pod["metadata"]["uid"]]
+        return least, [
+            each for each in pods if not fake_pods.has_ended(each) and "deletionTimestamp" not in each["metadata"]
+        ]
 
     def on(self, node):
         """The pods of a node that hold something of it."""
         return [
             pod
             for pod in self.store.list("pods")
-            if pod["spec"].get("nodeName") == node and not fake_pods.has_ended(pod)
+            if self.tried.get(pod["metadata"]["uid"], pod["spec"].get("nodeName")) == node
+            and not fake_pods.has_ended(pod)
         ]
 
     def has_room(self, node, item):

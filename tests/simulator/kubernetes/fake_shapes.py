@@ -159,6 +159,10 @@ def default(thing):
             fill(spec["strategy"], rollingUpdate={})
             fill(spec["strategy"]["rollingUpdate"], **ROLLING_UPDATE)
         default_pod(spec.get("template", {}).get("spec", {}))
+    if thing.get("kind") == "NetworkPolicy":  # ingress is one value for its owners
+        fill(spec, policyTypes=["Ingress"])
+        for port in [port for rule in spec.get("ingress", []) for port in rule.get("ports", [])]:
+            fill(port, protocol="TCP")
     if thing.get("kind") == "Service":
         fill(spec, type="ClusterIP", sessionAffinity="None", internalTrafficPolicy="Cluster")
         for port in spec.get("ports", []):

@@ -540,9 +540,9 @@ def test_a_quota_refuses_in_the_words_of_a_server(world):
         api.judge(pod, None)
 
 
-def node(name, says="True"):
-    """A node with two devices."""
-    status = {"allocatable": {"x/npu": "2"}, "conditions": [{"type": "Ready", "status": says}]}
+def node(name, says="True", devices="2"):
+    """A node with devices."""
+    status = {"allocatable": {"x/npu": devices}, "conditions": [{"type": "Ready", "status": says}]}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
 
 
@@ -678,6 +678,7 @@ def test_what_is_being_removed_stays_until_its_finalizers_go(world):
         Call(api, "/api/v1/namespaces/n/configmaps").route("create", fresh)
 
 
+TCP = {"protocol": "TCP"}
 TWICE = [{"name": "v", "mountPath": "/x"}] * 2
 MORE = {"limits": {"cpu": "500m"}, "requests": {"cpu": 1}}
 
@@ -909,3 +910,37 @@ def test_fields_by_which_a_server_selects(world):
     assert [item["type"] for item in call.result["items"]] == ["Warning"]
     with pytest.raises(Refused, match="field label not supported"):
         Call(api, "/api/v1/namespaces/n/events?fieldSelector=typ!=Normal").route("get", None)
+
+
+@pytest.mark.parametrize(("devices", "placed"), [("4", 0), ("6", 3)])
+def test_volcano_starts_no_pod_of_a_group_before_all_of_it_fit(world, devices, placed):
+    """Kthena's PodGroup asks for all pods (minMember), unless a gangPolicy lowers that; its webhook and Volcano's do nothing else here."""
+    store, api, _step = world
+    controller, wanted = Controller(store), copy.deepcopy(SERVING)
+    for role in wanted["spec"]["template"]["roles"]:
+        role["entryTemplate"]["spec"]["containers"][0]["resources"] = {"limits": {"x/npu": "2"}}
+    wanted["spec"]["template"]["roles"][1]["replicas"] = 2
+    store.create("nodes", "", node("n1", devices=devices))
+    apply(store, api, wanted)
+    for dummy in range(12):
+        controller.step()
+    assert len([pod for pod in store.list("pods") if ready(pod)]) == placed
+    wanted["spec"]["template"]["gangPolicy"] = {"minRoleReplicas": {"d": 1}}
+    apply(store, api, wanted)
+    for dummy in range(12):
+        controller.step()
+    assert len([pod for pod in store.list("pods") if ready(pod)]) == (placed or 2)
+
+
+def test_a_default_inside_a_part_of_one_owner_is_another_value(world):
+    """The ingress of a NetworkPolicy is one value, into which the server writes TCP: who leaves it out conflicts with who says it."""
+    store, api, _step = world
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "p"}}
+    said, unsaid = (
+        {**policy, "spec": {"podSelector": {}, "ingress": [{"ports": [port]}]}}
+        for port in ({"port": 1, **TCP}, {"port": 1})
+    )
+    for manager, thing in (("one", unsaid), ("two", said)):
+        store.apply("networkpolicies", "n", thing, manager, False, False, api.judge)
+    with pytest.raises(Refused, match="spec.ingress"):
+        store.apply("networkpolicies", "n", unsaid, "three", False, False, api.judge)
