@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import glob
 import json
 import os
@@ -314,25 +315,11 @@ class Handler(BaseHTTPRequestHandler):
                 return self.answer(429, error.message + "\n", {**headers, "Content-Type": "text/plain; charset=utf-8"})
             self.answer(error.code, error.status(), headers)
 
-    def do_GET(self):
-        """Read."""
-        self.handle_request("get")
-
-    def do_POST(self):
-        """Create."""
-        self.handle_request("create")
-
-    def do_PATCH(self):
-        """Change."""
-        self.handle_request("patch")
-
-    def do_PUT(self):
-        """Replace."""
-        self.handle_request("update")
-
-    def do_DELETE(self):
-        """Remove."""
-        self.handle_request("delete")
+    do_GET = functools.partialmethod(handle_request, "get")
+    do_POST = functools.partialmethod(handle_request, "create")
+    do_PATCH = functools.partialmethod(handle_request, "patch")
+    do_PUT = functools.partialmethod(handle_request, "update")
+    do_DELETE = functools.partialmethod(handle_request, "delete")
 
     def route(self, verb, body):
         """Find the requested resource."""
@@ -523,6 +510,17 @@ class Handler(BaseHTTPRequestHandler):
         elif not dry:
             store.remove(plural, namespace, name)
         self.answer(200, thing)
+
+
+class Call(Handler):
+    """One request of a test, without a socket."""
+
+    def __init__(self, api, path, form="", agent="unknown"):
+        self.api, self.path, self.headers = api, path, {"Content-Type": form, "User-Agent": agent}
+
+    def answer(self, code, body, headers=None):
+        """Keep the answer."""
+        self.result = body
 
 
 def merge_patch(base, patch):

@@ -6,7 +6,8 @@
 Of services of a kind, and of other lists, the first is complete. The second and the last show what differs from it (``+`` and ``-``), which is how
 names, ports, ranks and devices count on; those between them are only counted. Of the engines one kind is complete, and the others are shown beside
 it; a plan may be shown beside another one. ``NAME``, ``ADDRESS`` and ``DIRECTORY`` are those of the service, so that what differs has another meaning.
-Facts of the release are left out: they are compared with the release's own sources elsewhere.
+Facts of the release are left out: they are compared with the release's own sources elsewhere. So are the scripts in ConfigMaps, whose names have a
+hash of them: services show what they run with.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def services_text(plan: Data, other: Data, name: str) -> str:
 def _whole(plan: Data) -> dict[str, t.Any]:
     shown = {name: _without_repetition(value) for name, value in plan.items() if name not in (*LEFT_OUT, "services")}
     shown["findings"] = [f"{finding['id']} {finding['path']}: {finding['problem']}" for finding in plan["findings"]]
+    objects = [{name: each[name] for name in each if name != "data"} for each in plan.get("objects", ())]
+    shown.update({"objects": _without_repetition(objects)} if objects else {})
     kinds: dict[str, list[Data]] = {}
     for service in plan["services"]:
         kinds.setdefault(service["kind"], []).append(_readable(service, plan["directory"]))

@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "simulator" / "kubernetes"))
 import fake_api_server
 import fake_shapes
+from fake_api_server import Call
 from fake_controller import Controller
 from fake_serving import ready
 from fake_store import Refused, Store
@@ -57,6 +58,12 @@ def world():
             controller.pods()
 
     return store, api, step
+
+
+def steps(controller, times):
+    """Let a whole controller look so many times."""
+    for dummy in range(times):
+        controller.step()
 
 
 def apply(store, api, thing, manager="m", force=False, dry_run=False):
@@ -164,20 +171,6 @@ def test_no_state_on_the_way_is_called_ready(world):
     assert ready > 5
 
 
-def test_a_broken_update_stops_after_one_pod(world):
-    """Recorded on a real server: one of two decodes was kept."""
-    store, api, step = world
-    two = copy.deepcopy(SERVING)
-    role = two["spec"]["template"]["roles"][1]
-    role.update(replicas=2, maxUnavailable=1)
-    apply(store, api, two)
-    step(12)
-    role["entryTemplate"]["spec"]["containers"][0]["image"] = "broken"
-    apply(store, api, two)
-    step(30)
-    assert images(store) == ["broken", "i:1", "i:1"]
-
-
 def images(store):
     """Of all pods."""
     return sorted(pod["spec"]["containers"][0]["image"] for pod in store.list("pods"))
@@ -188,44 +181,6 @@ def changed(serving, image, role=1):
     result = copy.deepcopy(serving)
     result["spec"]["template"]["roles"][role]["entryTemplate"]["spec"]["containers"][0]["image"] = image
     return result
-
-
-@pytest.mark.parametrize("image", ["broken", "i:2"])
-def test_the_way_back_out_of_the_middle_of_an_update_leaves_pods_of_its_revision(world, image):
-    """manageRollingUpdate: the group was not raised to the revision of the update, so back it counts as up to date."""
-    store, api, step = world
-    two = copy.deepcopy(SERVING)
-    two["spec"]["template"]["roles"][1].update(replicas=2, maxUnavailable=1)
-    apply(store, api, two)
-    step(12)
-    apply(store, api, changed(two, image))
-    while image not in images(store):
-        step()
-    apply(store, api, two)
-    step(60)
-    assert images(store) == sorted([image, "i:1", "i:1"])
-    found, conditions = status(store)
-    assert (found["updatedReplicas"], found["currentRevision"]) == (1, found["updateRevision"])
-    assert conditions["Available"] == ("False" if image == "broken" else "True"), "it calls the other one complete"
-    (left,) = [pod for pod in store.list("pods") if pod["spec"]["containers"][0]["image"] == image]
-    store.remove("pods", "n", left["metadata"]["name"])
-    step(12)
-    assert images(store) == ["i:1"] * 3
-
-
-def test_a_role_that_only_the_failed_update_had_stays(world):
-    store, api, step = world
-    two = copy.deepcopy(SERVING)
-    two["spec"]["template"]["roles"][1].update(replicas=2, maxUnavailable=1)
-    apply(store, api, two)
-    step(12)
-    more = copy.deepcopy(two)
-    more["spec"]["template"]["roles"].append({**more["spec"]["template"]["roles"][0], "name": "x"})
-    apply(store, api, changed(more, "broken"))
-    step(12)
-    apply(store, api, two)
-    step(60)
-    assert images(store) == ["broken", "i:1", "i:1", "i:1"], "that of the other role, and x"
 
 
 @pytest.mark.parametrize("partition, left", [(0, []), (1, ["i:1"]), (3, ["i:1"] * 3)])
@@ -315,24 +270,6 @@ def test_a_role_has_its_own_limit_only_where_roles_are_replaced(world):
         apply(store, api, by_group)
 
 
-def test_an_instance_that_the_server_refused_is_not_tried_again(world):
-    """scaleUpRoles only logs it; of a new group everything before the refused pod stays."""
-    store, api, step = world
-    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}}
-    store.create("resourcequotas", "n", {"apiVersion": "v1", "kind": "ResourceQuota", **quota})
-    apply(store, api, SERVING)
-    step(20)
-    assert [pod["metadata"]["name"] for pod in store.list("pods")] == ["s-0-p-0-0"]
-    store.remove("resourcequotas", "n", "q")
-    step(60)
-    assert len(store.list("pods")) == 1, "there is room, and nothing enqueues the ModelServing"
-    again = copy.deepcopy(SERVING)
-    again["spec"]["template"]["restartGracePeriodSeconds"] = 1
-    apply(store, api, again)
-    step(20)
-    assert len(store.list("pods")) == 2
-
-
 def test_an_update_whose_pods_are_refused_takes_an_old_one_first(world):
     store, api, step = world
     two = copy.deepcopy(SERVING)
@@ -402,8 +339,7 @@ def test_a_deployment_replaces_its_pods_once_new_ones_are_ready(world):
         return sorted(pod["spec"]["containers"][0]["image"] for pod in store.list("pods"))
 
     store.apply(thing=copy.deepcopy(DEPLOYMENT), judge=api.judge, **apply_to)
-    for dummy in range(8):
-        controller.step()
+    steps(controller, 8)
     assert state() == ["i:1", "i:1"]
     assert store.get("deployments", "n", "r")["status"]["availableReplicas"] == 2
     before = {pod["status"]["podIP"] for pod in store.list("pods")}
@@ -412,13 +348,11 @@ def test_a_deployment_replaces_its_pods_once_new_ones_are_ready(world):
     store.apply(thing=changed, judge=api.judge, **apply_to)
     controller.step()
     assert state() == ["i:1", "i:1", "i:2"], "a quarter more than planned, rounded up"
-    for dummy in range(12):
-        controller.step()
+    steps(controller, 12)
     assert state() == ["i:2", "i:2"]
     assert not before & {pod["status"]["podIP"] for pod in store.list("pods")}, "a new pod has the old address"
     store.remove("deployments", "n", "r")
-    for dummy in range(6):
-        controller.step()
+    steps(controller, 6)
     assert state() == []
 
 
@@ -505,23 +439,6 @@ def test_a_leader_worker_set_replaces_whole_groups_from_the_last_one_on():
         api.judge(wrong, None)
 
 
-@pytest.mark.parametrize(
-    ("rule", "text"),
-    [
-        ({"from": [{}]}, "must specify a peer"),
-        ({"from": [{"ipBlock": {"cidr": "192.0.2.0/24"}, "podSelector": {}}]}, "may not specify both"),
-        ({"ports": [{"port": 70000}]}, "must be between 1 and 65535"),
-        ({"form": []}, "field not declared in schema"),
-    ],
-)
-def test_a_network_policy_is_judged_like_a_server_does(world, rule, text):
-    dummy, api, dummy = world
-    spec = {"podSelector": {}, "ingress": [rule]}
-    with pytest.raises(Refused) as caught:
-        api.judge({"kind": "NetworkPolicy", "metadata": {"name": "p"}, "spec": spec}, None)
-    assert text in str(caught.value)
-
-
 def test_a_quota_refuses_in_the_words_of_a_server(world):
     store, api, dummy = world
     hard = {"requests.cpu": "5"}
@@ -556,24 +473,20 @@ def test_a_node_that_dies_keeps_its_pods_until_it_is_gone(world):
     for number in (1, 2, 3):
         store.create("nodes", "", node(f"n{number}"))
     apply(store, api, wanted)
-    for dummy in range(12):
-        controller.step()
+    steps(controller, 12)
     pods = {pod["metadata"]["name"]: pod for pod in store.list("pods")}
     assert sorted(pod["spec"]["nodeName"] for pod in pods.values()) == ["n1", "n2"], "devices are not shared"
     lost = next(name for name in pods if pods[name]["spec"]["nodeName"] == "n1")
     store.set_status("nodes", "", "n1", node("n1", "Unknown")["status"])
-    for dummy in range(6):
-        controller.step()
+    steps(controller, 6)
     pod = store.get("pods", "n", lost)
     assert pod["status"]["conditions"][0]["status"] == "False" and "reason" not in pod["status"]["conditions"][0]
     assert pod["status"]["containerStatuses"][0]["ready"] and "deletionTimestamp" not in pod["metadata"]
-    for dummy in range(40):
-        controller.step()
+    steps(controller, 40)
     pod = store.get("pods", "n", lost)
     assert pod["metadata"]["uid"] == pods[lost]["metadata"]["uid"] and "deletionTimestamp" in pod["metadata"]
     store.remove("nodes", "", "n1")
-    for dummy in range(12):
-        controller.step()
+    steps(controller, 12)
     pod = store.get("pods", "n", lost)
     assert (pod["spec"]["nodeName"], pod["status"]["conditions"][0]["status"]) == ("n3", "True")
 
@@ -588,21 +501,9 @@ def test_pods_that_no_node_has_room_for_wait(world):
     controller.step()
     assert store.get("pods", "n", "a")["status"]["conditions"][0]["reason"] == "Unschedulable"
     store.create("nodes", "", node("n2"))
-    for dummy in range(6):
-        controller.step()
+    steps(controller, 6)
     assert store.get("pods", "n", "a")["spec"]["nodeName"] == "n2"
     assert "nodeName" not in store.get("pods", "n", "b")["spec"], "the port is taken"
-
-
-class Call(fake_api_server.Handler):
-    """One request without a socket."""
-
-    def __init__(self, api, path, agent="kubectl/v1.35", form=""):
-        self.api, self.path, self.headers = api, path, {"Content-Type": form, "User-Agent": agent}
-
-    def answer(self, code, body):
-        """Keep the answer."""
-        self.result = body
 
 
 def test_who_changes_a_field_owns_it_however_it_was_changed(world):
@@ -612,7 +513,7 @@ def test_who_changes_a_field_owns_it_however_it_was_changed(world):
     path = "/api/v1/namespaces/n/services"
     ports = [{"name": "a", "port": 80}]
     made = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": ports}}
-    Call(api, path).route("create", made)
+    Call(api, path, agent="kubectl/v1.35").route("create", made)
     change = {**made, "spec": {"ports": [{"name": "b", "port": 80}, {"name": "c", "port": 81}]}}
     text = 'with "kubectl" using v1: .spec.ports\\[port=80,protocol="TCP"\\].name'
     with pytest.raises(Refused, match=text):
@@ -622,7 +523,7 @@ def test_who_changes_a_field_owns_it_however_it_was_changed(world):
     assert found["spec"]["ports"][0]["targetPort"] == 80, "a default is nobody's, and stays"
     kept = store.managed("services", "n", found)["metadata"]["managedFields"]
     assert {item["manager"]: item["operation"] for item in kept} == {"kubectl": "Update", "m": "Apply"}
-    patched = Call(api, f"{path}/s", "operator/1", "application/merge-patch+json")
+    patched = Call(api, f"{path}/s", "application/merge-patch+json", "operator/1")
     patched.route("patch", {"spec": {"type": "NodePort"}})
     with pytest.raises(Refused, match='"operator" using v1: .spec.type'):
         store.apply(
@@ -678,8 +579,9 @@ def test_what_is_being_removed_stays_until_its_finalizers_go(world):
         Call(api, "/api/v1/namespaces/n/configmaps").route("create", fresh)
 
 
-TCP = {"protocol": "TCP"}
 TWICE = [{"name": "v", "mountPath": "/x"}] * 2
+TCP = {"protocol": "TCP"}
+BLOCK = {"cidr": "192.0.2.0/24"}
 MORE = {"limits": {"cpu": "500m"}, "requests": {"cpu": 1}}
 
 
@@ -699,14 +601,18 @@ MORE = {"limits": {"cpu": "500m"}, "requests": {"cpu": 1}}
         ("Pod", {"containers": [{"name": "c", "image": "i", "livenessProbe": {}}]}, "must specify a handler type"),
         ("Pod", {"containers": [{"name": "c", "image": "i", "volumeMounts": TWICE}]}, "must be unique"),
         ("Pod", {"containers": [{"name": "c", "image": "i", "resources": MORE}]}, "less than or equal to cpu limit"),
+        ("NetworkPolicy", {"ingress": [{"from": [{}]}]}, "must specify a peer"),
+        ("NetworkPolicy", {"ingress": [{"from": [{"ipBlock": BLOCK, "podSelector": {}}]}]}, "may not specify both"),
+        ("NetworkPolicy", {"ingress": [{"ports": [{"port": 70000}]}]}, "must be between 1 and 65535"),
+        ("NetworkPolicy", {"ingress": [{"form": []}]}, "field not declared in schema"),
     ],
 )
 def test_what_a_server_and_its_admission_refuse(world, kind, spec, says):
     store, api, _step = world
     store.create("serviceaccounts", "n", {"kind": "ServiceAccount", "metadata": {"name": "there"}})
     store.create("priorityclasses", "", {"kind": "PriorityClass", "metadata": {"name": "there"}})
-    if kind == "Pod":
-        spec = {"containers": [{"name": "c", "image": "i"}], **spec}
+    base = {"Pod": {"containers": [{"name": "c", "image": "i"}]}, "NetworkPolicy": {"podSelector": {}}}.get(kind, {})
+    spec = {**base, **spec}
     thing = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": "n"}, "spec": spec}
     if not says:
         return api.judge(thing, None)
@@ -723,21 +629,13 @@ def test_admission_applies_to_controllers_too(world):
     assert store.list("pods") == []
 
 
-def test_a_busy_server_says_when_to_come_again(world):
-    _store, api, _step = world
-    api.busy = 1
-    with pytest.raises(Refused, match="Too many requests") as refused:
-        Call(api, "/version").route("get", None)
-    assert (refused.value.code, refused.value.wait) == (429, fake_api_server.PAUSE)
-    call = Call(api, "/version")
-    call.route("get", None)
-    assert call.result["minor"] == "36+"
-
-
 @pytest.mark.parametrize(("minor", "is_known"), [(25, False), (26, True)])
 def test_an_old_server_does_not_know_a_newer_field(world, minor, is_known):
     _store, api, _step = world
     api.minor = minor
+    call = Call(api, "/version")
+    call.route("get", None)
+    assert call.result["minor"] == f"{minor}+"
     spec = {"minAvailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
     thing = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"}, "spec": spec}
     if is_known:
@@ -768,14 +666,12 @@ def test_pods_that_avoid_each_other_share_no_node_and_those_that_lack_a_config_m
     for name, more in (("a", {}), ("b", {"affinity": away}), ("c", {"volumes": [{"configMap": {"name": "m"}}]})):
         head = {"name": name, "labels": {"role": name}}
         store.create("pods", "n", {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": {**spec, **more}})
-    for dummy in range(8):
-        controller.step()
+    steps(controller, 8)
     assert ["nodeName" in store.get("pods", "n", name)["spec"] for name in "abc"] == [True, False, True]
     assert "phase" not in store.get("pods", "n", "c").get("status", {})
     assert "configmap 'm' not found" in [event["message"] for event in store.list("events", "n")]
     store.create("configmaps", "n", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}})
-    for dummy in range(8):
-        controller.step()
+    steps(controller, 8)
     assert store.get("pods", "n", "c")["status"]["phase"] == "Running"
 
 
@@ -804,14 +700,12 @@ def test_a_controller_that_starts_anew_knows_a_group_by_its_first_pod(world):
     two = copy.deepcopy(SERVING)
     two["spec"]["template"]["roles"][1].update(replicas=3, maxUnavailable=1)
     apply(store, api, two)
-    for dummy in range(12):
-        controller.step()
+    steps(controller, 12)
     apply(store, api, changed(two, "i:2"))
     while images(store).count("i:2") < 2:
         controller.step()
     controller.servings.restart()
-    for dummy in range(30):
-        controller.step()
+    steps(controller, 30)
     found, conditions = status(store)
     assert (found["updatedReplicas"], conditions["Available"], images(store).count("i:2")) == (1, "True", 2)
 
@@ -922,13 +816,11 @@ def test_volcano_starts_no_pod_of_a_group_before_all_of_it_fit(world, devices, p
     wanted["spec"]["template"]["roles"][1]["replicas"] = 2
     store.create("nodes", "", node("n1", devices=devices))
     apply(store, api, wanted)
-    for dummy in range(12):
-        controller.step()
+    steps(controller, 12)
     assert len([pod for pod in store.list("pods") if ready(pod)]) == placed
     wanted["spec"]["template"]["gangPolicy"] = {"minRoleReplicas": {"d": 1}}
     apply(store, api, wanted)
-    for dummy in range(12):
-        controller.step()
+    steps(controller, 12)
     assert len([pod for pod in store.list("pods") if ready(pod)]) == (placed or 2)
 
 

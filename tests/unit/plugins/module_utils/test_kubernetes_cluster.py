@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import changes, deploy
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import deploy
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.cluster import ATTEMPTS, AWAY, TAKEN, Cluster
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import (
     KubernetesProblem,
@@ -121,14 +121,6 @@ def test_a_server_that_has_answered_may_be_away_for_a_minute(silent_until, is_ba
         with pytest.raises(Unreachable):
             cluster.list("Pod")
         assert AWAY <= server.seconds < AWAY + 10
-
-
-@pytest.mark.parametrize(("name", "is_whole"), [("selector", True), ("podSelector", True), ("template", False)])
-def test_a_selector_is_taken_back_as_a_whole(name, is_whole):
-    """With a part of its labels it would select pods of others."""
-    before = {"spec": {name: {"a": "1", "b": "2"}, "of others": 3}}
-    found = changes._common(before, {"spec": {name: {"a": "9"}}})
-    assert found == {"spec": {name: {"a": "1", "b": "2"} if is_whole else {"a": "1"}}}
 
 
 @pytest.mark.parametrize(("code", "text"), [(401, "The dry run of"), (503, "The dry run of"), (422, ""), (403, "")])

@@ -202,10 +202,12 @@ ROLLING = {"rolloutStrategy": {"properties": {"type": {"enum": ["RoleRollingUpda
         (crd(roles_with("partition"), before={"served": True}), ""),
         (crd(roles_with("partition"), served=False), ""),
         (crd(None), ""),
+        *[({"spec": {"versions": [each]}}, "") for each in ({}, {"schema": None}, {"schema": {"openAPIV3Schema": {}}})],
     ],
 )
 def test_the_version_of_kthena(found, version):
     assert capacity.crd_version(found) == version
+    assert capacity.volcano_version(found) == ""
 
 
 @pytest.mark.parametrize(
@@ -367,35 +369,31 @@ def container(name="c", **more):
     return {"name": name, "ready": False, **more}
 
 
+def pending(part="containerStatuses", **status):
+    return {"phase": "P", part: [container(**status)]}
+
+
+def exited(code):
+    return {"terminated": {"exitCode": code, "reason": "E"}}
+
+
+UNPLACED = {"type": "PodScheduled", "reason": "U", "message": "m"}
+
+
 @pytest.mark.parametrize(
     ("status", "text"),
     [
         ({"phase": "Running"}, "Running"),
         ({}, "unknown"),
         ({"phase": "Failed", "reason": "Evicted", "message": "disk"}, "Failed, Evicted: disk"),
-        (
-            {"phase": "P", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "U", "message": "m"}]},
-            "P, U: m",
-        ),
-        ({"phase": "P", "conditions": [{"type": "PodScheduled", "status": "True", "reason": "U"}]}, "P"),
-        (
-            {"phase": "P", "containerStatuses": [container(state={"waiting": {"reason": "X", "message": "y"}})]},
-            "P, c waits: X y",
-        ),
-        (
-            {"phase": "P", "initContainerStatuses": [container("i", state={"waiting": {"reason": "X"}})]},
-            "P, i waits: X",
-        ),
-        (
-            {"phase": "P", "containerStatuses": [container(state={"terminated": {"exitCode": 1, "reason": "E"}})]},
-            "P, c exited with 1 (E)",
-        ),
-        (
-            {"phase": "P", "containerStatuses": [container(lastState={"terminated": {"exitCode": 2, "reason": "E"}})]},
-            "P, c exited with 2 (E)",
-        ),
-        ({"phase": "P", "containerStatuses": [container()]}, "P, c runs but is not ready (its readiness probe fails)"),
-        ({"phase": "P", "containerStatuses": [container(ready=True)]}, "P"),
+        ({"phase": "P", "conditions": [dict(UNPLACED, status="False")]}, "P, U: m"),
+        ({"phase": "P", "conditions": [dict(UNPLACED, status="True")]}, "P"),
+        (pending(state={"waiting": {"reason": "X", "message": "y"}}), "P, c waits: X y"),
+        (pending("initContainerStatuses", name="i", state={"waiting": {"reason": "X"}}), "P, i waits: X"),
+        (pending(state=exited(1)), "P, c exited with 1 (E)"),
+        (pending(lastState=exited(2)), "P, c exited with 2 (E)"),
+        (pending(), "P, c runs but is not ready (its readiness probe fails)"),
+        (pending(ready=True), "P"),
     ],
 )
 def test_the_state_of_a_pod(status, text):
@@ -502,28 +500,6 @@ def test_an_object_changed_if_its_content_did():
     assert changes.content(None) is None
 
 
-def fields(manager="me", operation="Apply", **more):
-    return {"manager": manager, "operation": operation, "fieldsV1": {"f:data": {"f:a": {}}}, **more}
-
-
-@pytest.mark.parametrize(
-    ("managed", "kept"),
-    [
-        (fields(), {"a": 1}),
-        (fields("other"), None),
-        (fields(operation="Update"), None),
-        (fields(subresource="status"), None),
-    ],
-)
-def test_what_a_manager_applied_before(managed, kept):
-    before = thing(data={"a": 1, "b": 2})
-    before["metadata"]["managedFields"] = [managed]
-    found = changes.earlier(before, {"data": {"b": 9}}, "me", False)
-    assert found.get("data") == kept and found["metadata"] == {"name": "x"}
-    forced = changes.earlier(before, {"data": {"b": 9}}, "me", True)
-    assert forced["data"] == {**(kept or {}), "b": 2}
-
-
 def test_items_of_lists_are_found_by_key_or_by_value():
     value = [{"name": "a", "x": 1, "y": 2}, {"name": "b"}]
     key = "k:" + json.dumps({"name": "a"})
@@ -531,8 +507,8 @@ def test_items_of_lists_are_found_by_key_or_by_value():
     assert changes._owned(value, {key: {".": {}}}) == [{"name": "a"}]
     assert changes._owned(["u", "v"], {"v:" + json.dumps("v"): {}}) == ["v"]
     assert changes._owned({"a": {"b": 1}, "c": 2}, {"f:a": {}, ".": {}}) == {"a": {"b": 1}}
-    selector = {"selector": {"a": 1, "b": 2}}
-    assert changes._common(selector, {"selector": {"a": 1}}) == selector
+    for name in ("selector", "podSelector"):  # with a part of its labels it would select pods of others
+        assert changes._common({name: {"a": 1, "b": 2}}, {name: {"a": 1}}) == {name: {"a": 1, "b": 2}}
     assert changes._common({"x": {"a": 1, "b": 2}}, {"x": {"a": 5}, "z": 1}) == {"x": {"a": 1}}
 
 
@@ -588,6 +564,11 @@ def test_nodes_without_the_resource_offer_others():
     assert found.path == "inference_kubernetes.resource"
     other["status"]["allocatable"] = {}
     assert "they offer no devices" in capacity.node_shortage(needing(1), [other], None)[0].problem
+    dead = dict(
+        node("n2", 8), status={"allocatable": {"npu": 8}, "conditions": [{"type": "Ready", "status": "Unknown"}]}
+    )
+    (found,) = capacity.node_shortage(needing(8, 2), [node("n1", 8), dead], None)
+    assert "1 node with 8 x npu (not ready: n2), too few for all 2 pods" in found.problem
     cordoned = dict(node("n1", 8), spec={"unschedulable": True})
     (found,) = capacity.node_shortage(needing(1), [cordoned], None)
     assert (found.problem, found.fix) == ("no node offers npu, of 1 node; cordoned: n1", "Bring the nodes back.")
@@ -600,6 +581,9 @@ def test_roles_that_share_no_node_are_tried_in_every_order():
     apart = {"a": {"b"}, "b": {"a"}, "c": set()}
     pods = [(2, 1, "a", apart["a"]), (2, 2, "b", apart["b"]), (2, 2, "b", apart["b"])]
     assert fits(pods, [4, 2]) and not fits(pods, [3, 2]) and not fits(pods, [6])
+    for large, small in ("ab", "ba"):  # the large node has to be for the four pods that are smaller
+        mixed = [(8, 1, large, {small})] + [(4, 4, small, {large})] * 4
+        assert fits(mixed, [8, 16]) and not fits([*mixed, mixed[-1]], [8, 16])
     alone = [(1, 2, "c", {"c"}), (1, 2, "c", {"c"})]
     assert fits(alone, [1, 1]) and not fits(alone, [2])
     assert capacity._lacking(alone, [2]) == (1, "c", {"c"})

@@ -18,10 +18,6 @@ from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.manife
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.names import common_labels
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes import stalled
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
-from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest_text import (
-    manifest_files,
-    manifests,
-)
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.script import quoted
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import objects, plan, roles
 
@@ -482,13 +478,6 @@ def test_a_pod_monitor_asks_the_engines_and_the_store():
     ports = roles(plan())["decode"]["entryTemplate"]["spec"]["containers"][0]["ports"]
     assert [port["name"] for port in ports] == ["server"]
     assert objects(plan(kubernetes__pod_monitor="never"), "PodMonitor") == []
-
-
-@pytest.mark.parametrize(("setting", "written"), [("auto", False), ("always", True)])
-def test_files_have_no_pod_monitor_unless_it_is_asked_for(setting, written):
-    planned = plan(kubernetes__pod_monitor=setting)
-    assert ("kind: PodMonitor" in manifests(planned)) == written
-    assert ("podmonitor-engines.yaml" in manifest_files(planned)) == written
 
 
 def test_instances_over_several_nodes_start_whole_and_one_pair_is_enough():

@@ -11,7 +11,11 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner impo
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import objects, plan, words
 
 NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
-WIDE = {"kubernetes__workload": "native", "pools__decode__data_parallel_size": 32}
+NATIVE = {"kubernetes__workload": "native"}
+WIDE = {**NATIVE, "pools__decode__data_parallel_size": 32}
+SETTING, ROUTER, SCALED = "inference_kubernetes.", "kubernetes__router", "kubernetes__autoscaling__roles"
+TO_ONE = {"decode": {"max": 1}}
+BY_GROUP_AND_ROLE = {"kubernetes__recovery_policy": "ServingGroupRecreate", "kubernetes__rollout": "RoleRollingUpdate"}
 
 
 @pytest.mark.parametrize(
@@ -20,48 +24,24 @@ WIDE = {"kubernetes__workload": "native", "pools__decode__data_parallel_size": 3
         ({"deployment": "Demo"}, "K8S-MANIFEST", "metadata.name"),
         ({"deployment": "1demo"}, "K8S-MANIFEST", "Service/1demo-router.metadata.name"),
         ({"deployment": "d" * 55}, "K8S-MANIFEST", "metadata.name"),
-        ({"kubernetes__shared_memory": "64"}, "K8S-MANIFEST", "inference_kubernetes.shared_memory"),
-        (
-            {"kubernetes__router": {"limits": {"memory": "64"}}},
-            "K8S-MANIFEST",
-            "inference_kubernetes.router.limits.memory",
-        ),
-        ({"kubernetes__requests": {"cpu": "9"}}, "K8S-MANIFEST", "inference_kubernetes.requests.cpu"),
-        (
-            {"kubernetes__recovery_policy": "ServingGroupRecreate", "kubernetes__rollout": "RoleRollingUpdate"},
-            "K8S-MANIFEST",
-            "inference_kubernetes.rollout",
-        ),
+        ({"kubernetes__shared_memory": "64"}, "K8S-MANIFEST", f"{SETTING}shared_memory"),
+        ({ROUTER: {"limits": {"memory": "64"}}}, "K8S-MANIFEST", f"{SETTING}router.limits.memory"),
+        ({"kubernetes__requests": {"cpu": "9"}}, "K8S-MANIFEST", f"{SETTING}requests.cpu"),
+        (BY_GROUP_AND_ROLE, "K8S-MANIFEST", f"{SETTING}rollout"),
         ({"kubernetes__mounts": [{"name": "model", "path": "/x"}]}, "K8S-MANIFEST", "mounts[0].name"),
         ({"kubernetes__pods": {"decode": {"spec": {"volumes": []}}}}, "K8S-MANIFEST", "volumeMounts[0].name"),
         ({"pools__decode__ports": {"api": [7000, 7001]}}, "K8S-UNIFORM", "ports.api"),
         ({"pools__decode__hosts": {"n": {"args": {}}}}, "K8S-UNIFORM", "hosts"),
-        ({"kubernetes__partition": 1}, "K8S-MANIFEST", "inference_kubernetes.partition"),
-        ({"kubernetes__autoscaling__roles": {"decod": {"max": 2}}}, "K8S-AUTOSCALING", "roles.decod"),
-        (
-            {"kubernetes__autoscaling__roles": {"decode": {"max": 1}}, "pools__decode__instances": 2},
-            "K8S-AUTOSCALING",
-            "decode.max",
-        ),
-        (
-            {"kubernetes__autoscaling__roles": {"decode": {"max": 1}}, "kubernetes__kthena_version": "v0.4.0"},
-            "K8S-AUTOSCALING",
-            "inference_kubernetes.autoscaling",
-        ),
-        (
-            {"kubernetes__workload": "native", "kubernetes__autoscaling__roles": {"decode": {"max": 1}}},
-            "K8S-WORKLOAD",
-            "autoscaling",
-        ),
-        ({"kubernetes__workload": "native", "kubernetes__partition": 1}, "K8S-WORKLOAD", "partition"),
+        ({"kubernetes__partition": 1}, "K8S-MANIFEST", f"{SETTING}partition"),
+        ({SCALED: {"decod": {"max": 2}}}, "K8S-AUTOSCALING", "roles.decod"),
+        ({SCALED: TO_ONE, "pools__decode__instances": 2}, "K8S-AUTOSCALING", "decode.max"),
+        ({SCALED: TO_ONE, "kubernetes__kthena_version": "v0.4.0"}, "K8S-AUTOSCALING", f"{SETTING}autoscaling"),
+        ({**NATIVE, SCALED: TO_ONE}, "K8S-WORKLOAD", "autoscaling"),
+        ({**NATIVE, "kubernetes__partition": 1}, "K8S-WORKLOAD", "partition"),
         ({**WIDE, "deployment": "d" * 38}, "K8S-MANIFEST", "metadata.name"),
-        ({"kubernetes__workload": "native", "kubernetes__groups": 2}, "K8S-WORKLOAD", "groups"),
-        ({"kubernetes__workload": "native", "kubernetes__serving": {"x": 1}}, "K8S-WORKLOAD", "serving"),
-        (
-            {"kubernetes__workload": "native", "kubernetes__router": {"mode": "kthena_router"}, "pools": NO_PORTS},
-            "K8S-WORKLOAD",
-            "router.mode",
-        ),
+        ({**NATIVE, "kubernetes__groups": 2}, "K8S-WORKLOAD", "groups"),
+        ({**NATIVE, "kubernetes__serving": {"x": 1}}, "K8S-WORKLOAD", "serving"),
+        ({**NATIVE, ROUTER: {"mode": "kthena_router"}, "pools": NO_PORTS}, "K8S-WORKLOAD", "router.mode"),
     ],
     ids=lambda item: item if isinstance(item, str) else "",
 )
@@ -78,11 +58,6 @@ def test_an_unknown_word_is_refused_with_its_path():
         plan(kubernetes__namespce="x")
     assert [finding.path for finding in caught.value.findings] == ["inference_kubernetes.namespce"]
     assert "namespace" in caught.value.findings[0].fix
-
-
-def test_no_interface_is_a_warning():
-    findings = plan(interface="")["findings"]
-    assert [finding["id"] for finding in findings if finding["id"].startswith("K8S")] == ["K8S-INTERFACE"]
 
 
 def test_the_longest_name_of_a_deployment_whose_pods_can_all_be_made():
