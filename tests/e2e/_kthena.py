@@ -126,29 +126,16 @@ class Fake:
         with urllib.request.urlopen(self.url + path, timeout=MOST) as answer:
             return json.load(answer)
 
-    def post(self, path, body):
-        """Create an object as another field manager."""
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), method="POST")
-        urllib.request.urlopen(request, timeout=60).close()
-
-    def patch(self, path, body):
-        """Change an object."""
-        headers = {"Content-Type": "application/merge-patch+json"}
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), headers, method="PATCH")
-        urllib.request.urlopen(request, timeout=60).close()
-
-    def delete(self, path):
-        """Remove an object."""
-        request = urllib.request.Request(self.url + path, method="DELETE")
+    def send(self, method, path, body=None, form="application/merge-patch+json"):
+        """Create, change or remove an object as another field manager."""
+        data = json.dumps(body).encode() if body else None
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": form}, method=method)
         urllib.request.urlopen(request, timeout=60).close()
 
     def apply(self, thing, manager):
         """Server-side apply by another manager."""
-        path = path_of(thing["kind"], "default", thing["metadata"]["name"])
-        headers = {"Content-Type": "application/apply-patch+yaml"}
-        url = f"{self.url}{path}?fieldManager={manager}"
-        request = urllib.request.Request(url, json.dumps(thing).encode(), headers, method="PATCH")
-        urllib.request.urlopen(request, timeout=60).close()
+        path = f"{path_of(thing['kind'], 'default', thing['metadata']['name'])}?fieldManager={manager}"
+        self.send("PATCH", path, thing, "application/apply-patch+yaml")
 
     @staticmethod
     def wait(holds):

@@ -99,7 +99,7 @@ def kthena_router(variables):
 def replaced_pod_is_followed(cluster):
     """While requests come, a decode pod is deleted; Ansible does nothing, and the new pod gets requests."""
     name, uid = next(item for item in cluster.engines().items() if "-decode-" in item[0])
-    cluster.delete(CORE + "pods/" + name)
+    cluster.send("DELETE", CORE + "pods/" + name)
     answers = [cluster.ask("ds_r1") for dummy in range(60)]
     assert answers.count(200) >= 59, answers
     cluster.wait(lambda: uid not in cluster.engines().values() and len(cluster.addresses()) == 5)
@@ -114,12 +114,12 @@ def lost_node_is_followed(cluster):
     lost = next(name for name in places if "-decode-" in name and places[name] != prefill)
     node, uid = "/api/v1/nodes/" + places[lost], pods[lost]["metadata"]["uid"]
     before = cluster.get(node)
-    cluster.patch(node + "/status", {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})
+    cluster.send("PATCH", node + "/status", {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})
     answers = [cluster.ask("ds_r1") for dummy in range(60)]
     assert answers.count(200) >= 59, answers
     assert cluster.engines()[lost] == uid, "the cluster does not know whether it still runs"
-    cluster.delete(node)
-    cluster.post("/api/v1/nodes", {**before, "metadata": {"name": places[lost]}})
+    cluster.send("DELETE", node)
+    cluster.send("POST", "/api/v1/nodes", {**before, "metadata": {"name": places[lost]}})
     cluster.wait(lambda: uid not in cluster.engines().values() and len(cluster.addresses()) == 5)
     assert len(cluster.engines()) == 3
 
@@ -131,7 +131,7 @@ def of_role(pods, role):
 
 def test_the_whole_cycle(cluster):
     """Check, deploy, again, scale, a broken update, roll back, another image and router, remove."""
-    cluster.post(CORE + "configmaps", THEIRS)
+    cluster.send("POST", CORE + "configmaps", THEIRS)
     cluster.play("site", "--check")
     assert cluster.pods() == {}, "check mode created something"
     assert cluster.names(CORE + "configmaps") == ["of-another-owner"], "check mode created something"
@@ -304,7 +304,7 @@ def test_missing_requirements_are_reported_before_any_change(tmp_path):
     cases["several_nodes"] = (("--no-crds", "--more-crds"), {"workload": "native"}, "")
     fakes = {name: cluster_of.Fake(tmp_path / name, *cases[name][0]) for name in cases}
     try:
-        fakes["unmanaged"].post(CORE + "services", UNMANAGED)
+        fakes["unmanaged"].send("POST", CORE + "services", UNMANAGED)
         fakes["away"].stop()
         output = run_over(tmp_path, cases, fakes)
         for name, (_unused, _variables, expected) in CASES.items():
@@ -340,7 +340,7 @@ def a_group_of_nodes_starts_and_restarts_as_one(fake, directory):
     assert "--headless" in words
     assert words[words.index("--data-parallel-start-rank") + 1] == "8"
     assert "--headless" not in started(fake, name, directory)
-    fake.delete(CORE + f"pods/{name}-1")
+    fake.send("DELETE", CORE + f"pods/{name}-1")
     fake.wait(lambda: not set(of_role(fake.pods(), "decode").values()) & set(before.values()))
     fake.wait(lambda: sorted(of_role(fake.pods(), "decode")) == sorted(before))
     assert len(of_role(fake.pods(), "prefill")) == 1
