@@ -39,6 +39,7 @@ sys.path.insert(0, str(ROOT / "tests" / "simulator" / "kubernetes"))
 import fake_api_server
 import fake_shapes
 import fake_store
+from fake_api_server import Call
 from fake_controller import Controller
 
 PLAN = plan()
@@ -51,17 +52,6 @@ PLACES = sorted(
 )  # what a cluster without the Prometheus operator gets
 IS_READY = [{"type": "Ready", "status": "True"}]
 NODES = {"allocatable": {"example.com/npu": "16"}, "conditions": IS_READY}
-
-
-class Call(fake_api_server.Handler):
-    """One request to the fake, without a socket."""
-
-    def __init__(self, api, path, form):
-        self.api, self.path, self.headers = api, path, {"Content-Type": form}
-
-    def answer(self, code, body):
-        """Keep the answer."""
-        self.result = body
 
 
 class Server:
@@ -141,6 +131,13 @@ def well(result):
     """The result of a module that has not failed."""
     assert not result["failed"], result["msg"]
     return result
+
+
+def deployed(module, **options):
+    """A server to which the plan was deployed."""
+    server = Server(**options)
+    well(module(server, "deploy"))
+    return server
 
 
 def other_image(**changes):
@@ -247,8 +244,7 @@ def test_a_drain_takes_one_pod_of_all_groups(module, workload):
 
 def test_devices_that_others_hold_are_not_planned_twice(module):
     """A second deployment on a full cluster; one's own pods, those that end and other resources do not count."""
-    server = Server()
-    assert not module(server, "deploy")["failed"]
+    server = deployed(module)
     box = {
         "name": "x",
         "image": "x",
@@ -309,13 +305,7 @@ def scale_decode(server, count):
 def test_an_apply_that_fails_leaves_what_kthena_scaled_meanwhile(module):
     server, planned = Server(nodes=4), plan(kubernetes__autoscaling={"roles": SCALED})
     assert not module(server, "deploy", planned)["failed"]
-
-    def fail(method, path, dry):
-        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
-            scale_decode(server, 3)
-            raise Refused(500, "InternalError", "later")
-
-    server.fail = fail
+    server.fail = router_fails(lambda: scale_decode(server, 3))
     done = module(server, "deploy", plan(kubernetes__autoscaling={"roles": SCALED}, **MIRROR))
     assert "have their previous content again" in done["msg"]
     roles = server.store.get("modelservings", "serving", "demo")["spec"]["template"]["roles"]
@@ -402,13 +392,14 @@ def test_a_stranger_s_object_of_any_kind_is_neither_written_nor_removed(module):
             assert server.store.get(plural, "serving", item["metadata"]["name"]) == before, kind
 
 
-def test_a_record_that_is_adopted_is_written(module):
-    server = Server()
-    server.add(
-        "configmaps", "serving", {"kind": "ConfigMap", "metadata": {"name": "demo-verified"}, "data": {"a": "b"}}
-    )
-    assert not module(server, "deploy", adopt=True)["failed"]
+def test_a_record_of_somebody_else_stays_unless_it_is_adopted(module):
+    server = deployed(module)
+    theirs = {"kind": "ConfigMap", "metadata": {"name": "demo-verified"}, "data": {"a": "b"}}
+    server.add("configmaps", "serving", theirs)
     assert "ConfigMap/demo-verified was not made by this collection" in module(server, "verified")["msg"]
+    module(server, "remove")
+    assert server.names("configmaps") == ["demo-verified"]
+    assert not module(server, "deploy", adopt=True)["failed"]
     assert module(server, "verified", adopt=True)["changed"]
     assert not module(server, "verified")["changed"]
 
@@ -526,14 +517,20 @@ def test_a_namespace_is_made_on_request(module):
     assert server.written[0] == ("patch", "serving")
 
 
-def refuse(verb, name, error, of_dry_runs=None):
-    """A server's failure for one object: of dry runs, of real writes or of both."""
+def refuse(verb, name, error, of_dry_runs=None, before=lambda: None):
+    """A server's failure for one object: of dry runs, of real writes or of both; ``before`` happens first."""
 
     def fail(method, path, dry):
         if method == verb and path.endswith(name) and of_dry_runs in (None, dry):
+            before()
             raise error
 
     return fail
+
+
+def router_fails(before=lambda: None):
+    """The last object of a plan cannot be written."""
+    return refuse("patch", "deployments/demo-router", Refused(500, "InternalError", "later"), False, before)
 
 
 @pytest.mark.parametrize(
@@ -607,14 +604,6 @@ def test_a_field_that_the_server_does_not_know_is_refused_at_once(module):
     assert (server.written, server.seconds) == ([], 0)
 
 
-def test_a_user_who_may_not_create_pods_may_deploy(module):
-    server = Server()
-    text = 'pods is forbidden: User "limited" cannot create resource "pods" in API group "" in the namespace "serving"'
-    server.fail = refuse("post", "/pods", Refused(403, "Forbidden", text))
-    done = well(module(server, "deploy"))
-    assert text in " ".join(done["warnings"])
-
-
 def test_a_user_of_one_namespace_may_deploy(module):
     """Who may not read CRDs, nodes, the namespace and events may still deploy."""
     server = Server()
@@ -631,16 +620,7 @@ def test_a_user_of_one_namespace_may_deploy(module):
     assert module(server, "info")["hidden"] == ["ModelRoute", "crds", "namespace", "nodes"]
 
 
-def test_a_server_that_is_away_is_asked_again_and_not_called_a_refusal(module):
-    server, failures = Server(), [Unreachable("gone"), Refused(503, "Unavailable", "later")]
-
-    def fail(method, path, dry):
-        if dry and failures:
-            raise failures.pop()
-
-    server.fail = fail
-    assert not module(server, "deploy")["failed"]
-
+def test_a_server_that_is_away_is_not_called_a_refusal(module):
     server = Server()
     server.fail = refuse("patch", "/demo", Unreachable("https://x does not answer"))
     done = module(server, "deploy")
@@ -673,8 +653,7 @@ def test_a_failed_apply_leaves_what_was(module):
 
 def test_an_object_whose_answer_got_lost_is_taken_back_too(module):
     """The server has applied it, and nobody knows."""
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     before = server.store.get("modelservings", "serving", "demo")["spec"]
     request, end = server.request, server.seconds + cluster.AWAY
 
@@ -696,16 +675,6 @@ def test_an_object_whose_answer_got_lost_is_taken_back_too(module):
     assert server.store.get("modelservings", "serving", "demo")["spec"] == before
 
 
-def test_a_router_that_cannot_be_applied_takes_the_engines_back_too(module):
-    server = Server()
-    module(server, "deploy")
-    before = server.store.get("modelservings", "serving", "demo")["spec"]
-    server.fail = refuse("patch", "deployments/demo-router", Refused(500, "InternalError", "later"), False)
-    done = module(server, "deploy", other_image())
-    assert "Deployment/demo-router was not applied" in done["msg"]
-    assert server.store.get("modelservings", "serving", "demo")["spec"] == before
-
-
 def as_manager(server, plural, name, manager, **content):
     """Apply fields of an object as another manager does."""
     thing = server.store.get(plural, "serving", name)
@@ -717,18 +686,12 @@ def as_manager(server, plural, name, manager, **content):
 @pytest.mark.parametrize("force", [False, True])
 def test_a_failed_apply_leaves_the_fields_of_others(module, force):
     """Annotations of other managers, also those that come while it runs; with force also what was taken from them comes back."""
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     if force:
         as_manager(server, "modelservings", "demo", "operator", spec={"recoveryPolicy": "None"})
     as_manager(server, "modelservings", "demo", "before", metadata={"annotations": {"before": "theirs"}})
-
-    def fail(method, path, dry):
-        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
-            as_manager(server, "modelservings", "demo", "during", metadata={"annotations": {"during": "theirs"}})
-            raise Refused(500, "InternalError", "later")
-
-    server.fail, server.written = fail, []
+    during = {"annotations": {"during": "theirs"}}
+    server.fail = router_fails(lambda: as_manager(server, "modelservings", "demo", "during", metadata=during))
     before = server.store.get("modelservings", "serving", "demo")
     assert "have their previous content again" in module(server, "deploy", other_image(), force_conflicts=force)["msg"]
     found = server.store.get("modelservings", "serving", "demo")
@@ -742,15 +705,10 @@ def test_a_failed_apply_leaves_the_fields_of_others(module, force):
 
 def test_a_failed_apply_keeps_what_others_took_meanwhile(module):
     """A field that somebody takes between the apply and its failure stays theirs, and the others are restored all the same."""
-    server = Server()
-    module(server, "deploy")
-
-    def fail(method, path, dry):
-        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
-            as_manager(server, "services", "demo-router", "somebody", spec={"type": "NodePort"})
-            raise Refused(500, "InternalError", "later")
-
-    server.fail = fail
+    server = deployed(module)
+    server.fail = router_fails(
+        lambda: as_manager(server, "services", "demo-router", "somebody", spec={"type": "NodePort"})
+    )
     router = {"service_type": "LoadBalancer", "replicas": 3}
     done = module(server, "deploy", plan(kubernetes__router=router, pools__decode__args={"max-num-seqs": 7}))
     assert "Service/demo-router could not be restored: Apply failed with 1 conflict" in done["msg"]
@@ -761,8 +719,7 @@ def test_a_failed_apply_keeps_what_others_took_meanwhile(module):
 @pytest.mark.parametrize("immutable", [True, False])
 def test_a_config_map_that_somebody_made_again_is_refused_with_the_fix(module, immutable):
     """Its name tells its content, so neither is it written over nor taken for what was planned."""
-    server = Server()
-    assert not module(server, "deploy")["failed"]
+    server = deployed(module)
     made = server.store.get("configmaps", "serving", SCRIPTS)
     made.update(data=dict.fromkeys(made["data"], "exit 1"), immutable=immutable)
     for key in ("uid", "resourceVersion", "managedFields"):
@@ -782,8 +739,7 @@ def test_a_config_map_that_somebody_made_again_is_refused_with_the_fix(module, i
 
 def test_a_config_map_goes_when_no_pod_mounts_it(module):
     """A failed update keeps the scripts of the pods that still run; a finished one removes them."""
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     old = PLAN["kubernetes"]["roles"]["decode"]["config_map"]
     args = {"args": {"max-num-seqs": 7}}
     decode = {"container": {"image": "example.com/broken:v0.13.0-a3"}}
@@ -804,8 +760,7 @@ def test_a_config_map_goes_when_no_pod_mounts_it(module):
 
 
 def test_a_record_that_cannot_be_read_is_not_taken_for_none(module):
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
 
     def lose():
         server.fail = refuse("get", "configmaps/demo-verified", Refused(403, "Forbidden", "no right"))
@@ -819,8 +774,7 @@ def test_a_record_that_cannot_be_read_is_not_taken_for_none(module):
 
 
 def test_engines_that_do_not_get_ready_are_explained(module):
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     broken = plan(kubernetes__pods={"decode": {"container": {"image": "example.com/broken:v0.13.0-a3"}}})
     done = module(server, "deploy", broken, stuck_timeout=30)
     assert "kthena_stuck_timeout: waiting does not help demo-0-decode-0-0: ImagePullBackOff" in done["msg"]
@@ -1037,27 +991,7 @@ def test_the_time_that_a_pod_is_stuck_goes_on_in_the_next_slice(module):
     assert server.seconds - before == 25 - seconds
 
 
-def test_a_pod_that_no_node_takes_gets_more_time(module):
-    server = Server()
-    late = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes"}]
-    server.controller.started = lambda pod: {"phase": "Pending", "conditions": late}
-    done = module(server, "deploy", stuck_timeout=6)
-    assert "Unschedulable: 0/2 nodes" in done["msg"]
-    assert 30 <= server.seconds < 45
-
-
 QUOTA = {"kind": "ResourceQuota", "metadata": {"name": "q"}}
-
-
-def test_a_quota_is_summed_before_anything_is_written(module):
-    """Each pod alone fits; the two do not."""
-    server = Server()
-    server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"requests.cpu": "7", "limits.memory": "1Ti"}}))
-    router = {"limits": {"memory": "1Gi", "cpu": "1"}, "replicas": 1}
-    done = module(server, "deploy", plan(kubernetes__router=router))
-    assert "ResourceQuota/q: the plan needs 9 more requests.cpu, and 7 of 7 are free" in done["msg"]
-    assert "limits.memory" not in done["msg"]
-    assert server.written == []
 
 
 def test_a_quota_has_room_for_what_runs_already(module):
@@ -1067,9 +1001,10 @@ def test_a_quota_has_room_for_what_runs_already(module):
     assert not module(server, "deploy", plan(kubernetes__router=router))["failed"]
     other = plan(kubernetes__router=router, pools__decode__args={"max-num-seqs": 7})
     well(module(server, "deploy", other))
-    more = plan(kubernetes__router=router, pools__decode__instances=2)
+    more, written = plan(kubernetes__router=router, pools__decode__instances=2), len(server.written)
     assert "the plan needs 4 more cpu, and 0 of 9 are free" in module(server, "deploy", more)["msg"]
     assert "the plan needs 1 more pods" in module(server, "deploy", more)["msg"]
+    assert len(server.written) == written
 
 
 def test_a_pod_that_has_ended_makes_no_room_in_a_quota(module):
@@ -1188,6 +1123,7 @@ def test_the_role_of_the_guide_is_enough_for_the_whole_cycle(module):
     server.api.rights = guide_role()
     done = well(module(server, "deploy", planned))
     assert len(done["warnings"]) == 5  # nodes, Deployments of all namespaces, and pods of three templates
+    assert 'cannot create resource "pods"' in " ".join(done["warnings"])
     assert not module(server, "verified", planned)["failed"]
     assert module(server, "info", planned)["hidden"] == ["crds", "namespace", "nodes"]
     crash = {"decode": {"container": {"image": "example.com/crash:1"}}}
@@ -1195,18 +1131,6 @@ def test_the_role_of_the_guide_is_enough_for_the_whole_cycle(module):
     assert "RuntimeError: no NPU" in done["msg"]
     well(module(server, "remove", planned))
     assert server.names("modelservings") == server.names("deployments") == server.names("secrets") == []
-
-
-@pytest.mark.parametrize("what", ["configmaps", "secrets", "services", "deployments", "modelservings", "pods"])
-def test_no_right_of_the_role_is_more_than_needed(module, what):
-    server = Server()
-    rules = [dict(rule, resources=[name for name in rule["resources"] if name != what]) for rule in guide_role()]
-    assert rules != guide_role()
-    server.api.rights = rules
-    done = module(server, "deploy", with_secret())
-    assert done["failed"]
-    assert "[K8S-RIGHTS]" in done["msg"] and what in done["msg"].split("Fix:")[0]
-    assert server.written == []
 
 
 def test_all_missing_rights_are_named_at_once_with_a_role_that_is_enough(module):
@@ -1397,8 +1321,7 @@ def test_a_wait_can_be_gone_on_with(module):
 
 
 def test_what_is_no_longer_planned_goes(module):
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     server.add("configmaps", "serving", {"kind": "ConfigMap", "metadata": {"name": "of-somebody-else"}})
     done = module(server, "deploy", plan(kubernetes__router={"mode": "none"}))
     router = next(name for name in CONFIG_MAPS if "router" in name)
@@ -1430,20 +1353,8 @@ def test_verified_plans_are_recorded_and_read(module):
     assert server.images() == [PLAN["kubernetes"]["roles"]["decode"]["image"]]
 
 
-def test_a_record_of_somebody_else_is_not_written(module):
-    server = Server()
-    module(server, "deploy")
-    server.add(
-        "configmaps", "serving", {"kind": "ConfigMap", "metadata": {"name": "demo-verified"}, "data": {"a": "b"}}
-    )
-    assert "was not made by this collection" in module(server, "verified")["msg"]
-    module(server, "remove")
-    assert server.names("configmaps") == ["demo-verified"]
-
-
 def test_remove_keeps_configuration_until_pods_are_gone(module):
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     server.controller.orphans = lambda: None
     done = module(server, "remove", timeout=5)
     assert "Pods are still there after 5 s: demo-0-decode-0-0" in done["msg"]
@@ -1702,22 +1613,6 @@ def test_pods_that_their_nodes_refuse_again_and_again_end_the_wait(module, monke
     assert "Failed, UnexpectedAdmissionError: The node was low on it" in done["msg"]
 
 
-def test_records_of_old_evictions_end_no_wait(module):
-    """Three of the running revision; the pod that is added needs its time."""
-    server, first = Server(crds=False), plan(kubernetes__workload="native")
-    assert not module(server, "deploy", first)["failed"]
-    (name,) = (name for name in server.names("pods") if "-decode-" in name)
-    for number in range(3):
-        old = copy.deepcopy(server.store.get("pods", "serving", name))
-        old["metadata"] = {"name": f"old-{number}", "labels": old["metadata"]["labels"]}
-        old["status"] = failed_as(old, "Evicted")
-        server.add("pods", "serving", old)
-        head = server.store.objects["pods", "serving", f"old-{number}"]["metadata"]
-        head["creationTimestamp"] = "2026-01-01T00:00:00Z"
-    more = plan(kubernetes__workload="native", pools__decode__instances=2)
-    well(module(server, "deploy", more, stuck_timeout=1))
-
-
 def test_an_update_without_kthena_needs_no_more_devices_and_keeps_one_instance(module):
     server, first = without_kthena(), plan(kubernetes__workload="native", pools__decode__instances=2)
     module(server, "deploy", first)
@@ -1762,8 +1657,7 @@ def test_a_cluster_without_leader_worker_set_is_told_how_to_get_it(module):
 
 
 def test_engines_of_another_kind_have_to_go_first(module):
-    server = Server(more=True)
-    module(server, "deploy")
+    server = deployed(module, more=True)
     done = module(server, "deploy", plan(kubernetes__workload="native"))
     assert "ModelServing/demo: the deployment's engines are of this kind" in done["msg"]
     server.controller.orphans = lambda: None
@@ -1867,113 +1761,24 @@ def test_a_server_that_never_answered_is_given_up_soon(module):
     assert server.seconds < 5
 
 
-def test_an_image_that_cannot_be_pulled_is_one_state_though_the_kubelet_tries_again(module):
-    """It says ErrImagePull after each attempt, and ImagePullBackOff until the next one."""
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        ({"type": "PodReadyToStartContainers"}, "no volumes or no network"),  # a folder that a node lacks, for example
+        ({"type": "PodScheduled", "reason": "Unschedulable", "message": "0/2 nodes"}, "Unschedulable: 0/2 nodes"),
+        (None, "no scheduler"),
+    ],
+)
+def test_a_pod_that_stays_pending_gets_more_time_and_then_ends_the_wait(module, condition, text):
     server = Server()
-    step = server.controller.step
-
-    def look():
-        step()
-        for pod in server.store.list("pods", "serving"):
-            statuses = (pod.get("status") or {}).get("containerStatuses") or [{}]
-            if "waiting" in statuses[0].get("state", {}):
-                reason = "ErrImagePull" if server.seconds % 10 < 2 else "ImagePullBackOff"
-                statuses[0]["state"]["waiting"]["reason"] = reason
-                server.store.set_status("pods", "serving", pod["metadata"]["name"], pod["status"])
-
-    server.controller.step = look
-    broken = plan(kubernetes__pods={"decode": {"container": {"image": "example.com/broken:v0.13.0-a3"}}})
-    done = module(server, "deploy", broken, stuck_timeout=30)
-    assert "kthena_stuck_timeout: waiting does not help demo-0-decode-0-0: ImagePullBackOff" in done["msg"]
-    assert server.seconds < 60
-
-
-def test_a_pod_whose_volumes_or_network_never_come_ends_the_wait(module):
-    """A directory of the model that a node lacks, for example: the pod stays Pending, with an event only."""
-    server = Server()
-    late = [{"type": "PodScheduled", "status": "True"}, {"type": "PodReadyToStartContainers", "status": "False"}]
     waiting = {"name": "decode", "state": {"waiting": {"reason": "ContainerCreating"}}}
-    server.controller.started = lambda pod: {"phase": "Pending", "conditions": late, "containerStatuses": [waiting]}
+    held = [dict(condition or {}, status="False")]
+    server.controller.started = lambda pod: {"phase": "Pending", "conditions": held, "containerStatuses": [waiting]}
+    if not condition:
+        server.controller.schedule = lambda pod: False
     done = module(server, "deploy", stuck_timeout=6)
-    assert "waiting does not help demo-0-decode-0-0: no volumes or no network" in done["msg"]
+    assert "waiting does not help demo-0-decode-0-0: " in done["msg"] and text in done["msg"]
     assert 30 <= server.seconds < 45
-
-
-def test_a_pod_that_no_scheduler_looks_at_ends_the_wait(module):
-    server = Server()
-    server.controller.schedule = lambda pod: False
-    done = module(server, "deploy", stuck_timeout=6)
-    assert "waiting does not help demo-0-decode-0-0: no scheduler" in done["msg"]
-    assert 30 <= server.seconds < 45
-
-
-def lost(server, name, ready="Unknown"):
-    """A node whose kubelet no longer reports, as the node controller writes it: its pods are not ready, their containers still are."""
-    node = server.store.get("nodes", "", name)
-    server.store.set_status("nodes", "", name, dict(node["status"], conditions=[{"type": "Ready", "status": ready}]))
-
-
-def test_a_node_that_is_down_has_no_room(module):
-    server = Server()
-    lost(server, "n2")
-    done = module(server, "deploy", plan(pools__decode__instances=4))
-    assert "1 node with 16 x example.com/npu (not ready: n2), too few for all 5 pods" in done["msg"]
-    lost(server, "n1", "False")
-    done = module(server, "deploy")
-    assert "no node offers example.com/npu, of 2 nodes; not ready: n1, n2" in done["msg"]
-    assert server.written == []
-    lost(server, "n1", "True")
-    lost(server, "n2", "True")
-    assert not module(server, "deploy")["failed"]
-
-
-def test_nodes_that_are_cordoned_are_named(module):
-    server = Server()
-    for name in ("n1", "n2"):
-        node = server.store.get("nodes", "", name)
-        server.store.remove("nodes", "", name)
-        server.add(
-            "nodes",
-            "",
-            {"kind": "Node", "metadata": {"name": name}, "status": node["status"], "spec": {"unschedulable": True}},
-        )
-    done = module(server, "deploy")
-    assert "no node offers example.com/npu, of 2 nodes; cordoned: n1, n2" in done["msg"]
-
-
-def test_the_pod_of_a_node_that_died_is_explained(module, answers):
-    """Only its condition tells it: the last report of its kubelet stays, in which it runs and is ready."""
-    server = Server()
-    module(server, "deploy")
-    name = next(name for name in server.names("pods") if "-decode-" in name)
-    pod = server.store.get("pods", "serving", name)
-    status = dict(pod["status"], conditions=[{"type": "Ready", "status": "False"}])
-    server.store.set_status("pods", "serving", name, status)
-    found = module(server, "info", query_services=True)
-    assert f"pod {name}: Running, its node does not report" in found["diagnosis"]
-    row = next(item for item in found["services"] if item["service"] == "decode-0")
-    assert "its node does not report" in " ".join(row["findings"])
-
-
-def test_the_newest_warnings_are_shown_in_the_order_of_time(module):
-    """The server lists events by their names."""
-    server = Server()
-    broken = plan(kubernetes__pods={"decode": {"container": {"image": "example.com/broken:v0.13.0-a3"}}})
-    head = {"kind": "Pod", "name": "demo-0-decode-0-0", "namespace": "serving"}
-    for number in range(14):
-        when = f"2026-11-23T10:{59 - number:02}:00Z"
-        event = {"kind": "Event", "type": "Warning", "reason": "Test", "message": f"number {number}."}
-        times = (
-            {"lastTimestamp": when}
-            if number % 2
-            else {"eventTime": when.replace("Z", ".000001Z"), "lastTimestamp": None}
-        )
-        server.add(
-            "events", "serving", {**event, **times, "metadata": {"name": f"e{number:02}"}, "involvedObject": head}
-        )
-    done = module(server, "deploy", broken, stuck_timeout=2)
-    numbers = [int(line.rsplit(" ", 1)[1].rstrip(".")) for line in done["msg"].splitlines() if "Test: number" in line]
-    assert numbers[-1] == 0 and numbers == sorted(numbers, reverse=True) and 9 <= len(numbers) <= 10
 
 
 def test_a_cluster_without_volcano_is_a_warning(module):
@@ -2134,8 +1939,7 @@ def test_a_restart_replaces_the_pods_of_roles_and_later_runs_keep_it(module):
 )
 def test_what_is_being_removed_is_waited_for_and_not_written(module, key, place):
     """An apply would be accepted, and the object go all the same; also with its namespace, or with all of its kind."""
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     server.store.objects[key]["metadata"]["deletionTimestamp"] = "2026-11-23T10:00:00Z"
     server.controller.leave = lambda serving, memory: None
     written = len(server.written)
@@ -2152,22 +1956,36 @@ def test_a_kind_that_the_cluster_has_in_another_version_is_named(module):
     assert server.written == []
 
 
-def test_credentials_that_expire_in_the_wait_leave_no_doubt_about_what_was_done(module):
-    server = Server()
+@pytest.mark.parametrize(
+    ("since", "text"),
+    [
+        (lambda server, *call: len(server.written) > 1, "{} could not be restored: Renew its token"),
+        (lambda server, *call: server.seconds > 1, "Renew its token\nAll objects are applied."),
+        (lambda server, *call: call[0] == "delete", "Renew its token\nAll objects are applied."),
+    ],
+)
+def test_credentials_that_expire_leave_no_doubt_about_what_was_done(module, since, text):
+    """Between two writes, in the wait, and at the end, when what is no longer planned goes."""
+    server, planned = Server(), plan(kubernetes__router={"mode": "none"})
+    server.add(
+        "configmaps", "serving", {"kind": "ConfigMap", "metadata": {**PLAN["objects"][0]["metadata"], "name": "old"}}
+    )
 
     def fail(method, path, dry):
-        if server.seconds > 1:
+        if since(server, method):
             raise Refused(401, "Unauthorized", "Renew its token")
 
     server.fail = fail
-    done = module(server, "deploy")
+    done = module(server, "deploy", planned)
     assert done["failed"] and done["changed"]
-    assert "Renew its token\nAll objects are applied." in done["msg"]
+    names = sorted(item["metadata"]["name"] for item in planned["objects"] if item["kind"] == "ConfigMap")
+    assert text.format(", ".join(f"ConfigMap/{name}" for name in names[:2])) in done["msg"]
+    server.fail = lambda method, path, dry: None
+    assert not module(server, "deploy", planned)["failed"]
 
 
 def test_what_a_controller_made_with_copied_labels_goes_with_its_owner(module):
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     copied = {"labels": server.store.get("services", "serving", "demo-router")["metadata"]["labels"]}
     owner = {"ownerReferences": [{"kind": "ModelServing", "name": "demo", "controller": True}]}
     server.add("services", "serving", {"kind": "Service", "metadata": {"name": "made", **copied, **owner}, "spec": {}})
@@ -2222,7 +2040,7 @@ def test_what_kubectl_made_is_taken_over_with_all_that_it_said(module):
     kubectl(server, "post", "services", "demo-router", ports)
     kubectl(server, "post", "configmaps", "demo-verified", {"data": {"verified.json": "theirs"}})
     before = server.store.get("services", "serving", "demo-router")["spec"]
-    server.fail = refuse("patch", "deployments/demo-router", Refused(500, "InternalError", "later"), False)
+    server.fail = router_fails()
     assert "have their previous content again" in module(server, "deploy", adopt=True)["msg"]
     found = server.store.get("services", "serving", "demo-router")
     assert found["spec"] == before and not found["metadata"].get("labels")
@@ -2236,8 +2054,7 @@ def test_what_kubectl_made_is_taken_over_with_all_that_it_said(module):
 
 def test_a_field_that_somebody_changed_is_named_with_both_ways_out(module):
     """kubectl scale and kubectl edit own what they set, and nothing is written over them unless that is asked for."""
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     kubectl(server, "patch", "deployments", "demo-router", {"spec": {"replicas": 3}})
     written = len(server.written)
     done = module(server, "deploy")
@@ -2264,8 +2081,7 @@ def test_a_router_moves_into_the_network_of_its_node_and_back(module):
 
 
 def test_what_waits_for_its_finalizers_is_not_removed_again(module):
-    server = Server()
-    module(server, "deploy")
+    server = deployed(module)
     labels = server.store.get("services", "serving", "demo-router")["metadata"]["labels"]
     head = {"name": "left", "labels": labels, "finalizers": ["service.kubernetes.io/load-balancer-cleanup"]}
     server.add("services", "serving", {"kind": "Service", "metadata": head, "spec": {}})
@@ -2374,19 +2190,6 @@ def test_roles_that_share_no_node_are_counted_so(module, settings, least):
     assert not module(Server(nodes=least), "deploy", planned, check=True)["failed"]
     done = module(Server(nodes=3), "deploy", planned)  # a scheduler that spreads pods may need one more
     assert not done["failed"], done["msg"]
-
-
-def test_roles_that_share_no_node_fit_if_there_is_a_way(module):
-    """Prefill needs 8 NPUs, decode four times 4: the large node has to be decode's, though a pod of prefill is larger."""
-    server = Server(nodes=0)
-    for name, size in (("small", "8"), ("large", "16")):
-        status = {"allocatable": {"example.com/npu": size}, "conditions": IS_READY}
-        server.add("nodes", "", {"kind": "Node", "metadata": {"name": name}, "status": status})
-    apart = {"kubernetes__separate_roles": True, "kubernetes__host_network": False}
-    planned = plan(pools__prefill__data_parallel_size=4, pools__decode__instances=4, **apart)
-    well(module(server, "deploy", planned, check=True))
-    more = plan(pools__prefill__data_parallel_size=4, pools__decode__instances=5, **apart)
-    assert "[K8S-NODES]" in module(server, "deploy", more, check=True)["msg"]
 
 
 BEYOND = {  # what the guide names beside the Role
@@ -2535,46 +2338,6 @@ def test_engines_that_somebody_removes_meanwhile_are_not_waited_for(module):
     assert not module(server, "deploy")["failed"]
 
 
-EXPIRED = Refused(401, "Unauthorized", "Renew its token")
-
-
-def test_credentials_that_expire_between_two_writes_name_what_is_left(module):
-    server = Server()
-
-    def fail(method, path, dry):
-        if len(server.written) > 1:
-            raise EXPIRED
-
-    server.fail = fail
-    done = module(server, "deploy")
-    left = ", ".join(f"ConfigMap/{name}" for name in CONFIG_MAPS[:2])
-    assert f"{left} could not be restored: Renew its token" in done["msg"] and done["changed"]
-    server.fail = lambda method, path, dry: None
-    assert not module(server, "deploy")["failed"]
-
-
-def test_credentials_that_expire_at_the_end_leave_no_doubt_either(module):
-    server, planned = Server(), plan(kubernetes__router={"mode": "none"})
-    module(server, "deploy")
-
-    def expire():
-        server.fail = refuse("delete", "deployments/demo-router", EXPIRED)
-
-    meanwhile(server, waiting_for(server), expire)
-    done = module(server, "deploy", planned)
-    assert done["failed"] and "Renew its token\nAll objects are applied." in done["msg"], done
-    server.fail = lambda method, path, dry: None
-    assert not module(server, "deploy", planned)["failed"]
-
-
-def test_a_quota_of_objects_counts_pods_too(module):
-    """``count/pods`` is the newer word for ``pods``."""
-    server = Server()
-    server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"count/pods": "3"}}))
-    assert "the plan needs 4 more count/pods, and 3 of 3 are free" in module(server, "deploy")["msg"]
-    assert server.written == []
-
-
 def test_a_quota_of_objects_of_another_kind_leaves_nothing_behind(module):
     """Each ConfigMap alone fits in its dry run; the last one does not when they are written."""
     server = Server()
@@ -2602,13 +2365,11 @@ def test_an_apply_that_fails_takes_nothing_back_from_another_run(module, is_firs
     if not is_first:
         module(server, "deploy", plan(pools__decode__args={"max-num-seqs": 7}, kubernetes__router={"replicas": 3}))
 
-    def fail(method, path, dry):
-        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
-            server.fail = lambda method, path, dry: None
-            apply_all(server, second)
-            raise Refused(422, "Invalid", "no")
+    def other_run():
+        server.fail = lambda method, path, dry: None
+        apply_all(server, second)
 
-    server.fail = fail
+    server.fail = refuse("patch", "deployments/demo-router", Refused(422, "Invalid", "no"), False, other_run)
     done = module(server, "deploy")
     assert "Deployment/demo-router was not applied: no\nNothing was taken back, because another run" in done["msg"]
     assert done["changed"]
