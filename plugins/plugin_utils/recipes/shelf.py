@@ -11,6 +11,7 @@ import yaml
 
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.tools.how_many import how_many
+from ..description.values import built_in
 from .catalogue import RECIPES, Recipe
 from .catalogue_data import SHELF, WITHOUT
 
@@ -54,7 +55,7 @@ def lines_of(name: str, recipe: Recipe) -> list[str]:
 
 def yaml_lines(name: str, recipe: Recipe) -> list[str]:
     """The variables of one recipe as YAML that an inventory can have in place of ``inference_recipe``; what it is stands above them."""
-    text = yaml.safe_dump(recipe["variables"], allow_unicode=True, width=120)
+    text = yaml.safe_dump(built_in(recipe["variables"]), allow_unicode=True, width=120)
     return [*(f"# {line}" for line in lines_of(name, recipe)), *text.splitlines()]
 
 
