@@ -22,7 +22,7 @@ fi
 case $name in
     integration)
         # RUNLEVEL=1: servers of installed packages are not started.
-        RUNLEVEL=1 .ci/apt cmake docker-registry etcd-server gcc git haproxy iproute2 keepalived libc6-dev libibverbs1 libnuma1 librdmacm1 make minisign nftables nginx-light prometheus rsync skopeo
+        RUNLEVEL=1 .ci/apt cmake docker-registry etcd-server gcc git haproxy iproute2 keepalived libc6-dev libibverbs1 libnuma1 librdmacm1 make minisign nftables prometheus rsync skopeo
         [ -z "${LONG:-}" ] || .ci/apt chromium createrepo-c dnf dnf-plugins-core gpg nodejs npm rpm # test_pages, test_bundle_rpms
         .ci/docker-up
         ;;

@@ -22,7 +22,7 @@ OWN = {
     "sources": "inference_bundle_sources",
 }
 OF_ROLES = """cann_method cann_source cann_source_on_host cann_checksums router_script_image
-    router_frontend_package router_balancer_package virtual_address_package etcd_package container_runtime_packages firewall_packages model_origin"""
+    router_haproxy_package virtual_address_package etcd_package container_runtime_packages firewall_packages model_origin"""
 NAMES = {**OWN, **{name: name for name in (*OF_ROLES.split(), *VARIABLES)}}
 
 

@@ -76,7 +76,7 @@ options:
             required: true
           kind:
             description: >-
-              The router's flavour, V(nginx) for a frontend, V(external) for a router outside of the plan, or V(direct) if the entry is an engine.
+              The router's flavour, V(frontend) for a frontend, V(external) for a router outside of the plan, or V(direct) if the entry is an engine.
             type: str
             required: true
           api_key:

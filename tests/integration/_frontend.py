@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start the planned frontend with the distribution's own nginx."""
+"""Start the planned frontend with the distribution's own HAProxy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import time
 import urllib.error
@@ -18,17 +17,18 @@ import urllib.request
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
-PROGRAM = "/usr/sbin/nginx"
+PROGRAM = "/usr/sbin/haproxy"
+BODY = b'{"model": "tiny"}'
 SECRETS = {"client_keys": "first.Key+1 second-KEY", "api_key": "backends-own"}
 
 
 def install():
-    """Installs nginx if it is missing (needs root), and stops the server that the package starts."""
+    """Installs HAProxy if it is missing (needs root), and stops the server that the package starts."""
     if not os.path.exists(PROGRAM):
         if os.geteuid() != 0 or not shutil.which("apt-get"):
-            pytest.skip("needs nginx, or root to install it")
+            pytest.skip("needs HAProxy, or root to install it")
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
-        subprocess.run(["apt-get", "install", "-y", "-q", "nginx-light"], check=True, env=environment)
+        subprocess.run(["apt-get", "install", "-y", "-q", "haproxy"], check=True, env=environment)
 
 
 def planned(root, ports, certificate="", verify=None, **router):
@@ -47,7 +47,7 @@ def planned(root, ports, certificate="", verify=None, **router):
         "inference_verify": verify or {},
         "inference_router": {
             "port": ports[0],
-            "frontend": "nginx",
+            "frontend": "haproxy",
             "frontend_port": ports[1],
             "frontend_status_port": ports[2],
             "certificate": certificate,
@@ -98,7 +98,7 @@ def started(service, log, secrets=None):
 
 
 def stop(process):
-    """End a frontend as its plan does."""
+    """End a frontend at once, with what clients have not finished."""
     if process.poll() is None:
-        process.send_signal(signal.SIGQUIT)
+        process.terminate()
         process.wait(timeout=60)

@@ -29,7 +29,7 @@ PLAN = {
     "services": [{"host": "localhost", "kind": "frontend"}],
     "engine": "vllm_cpu",
     "engine_facts": {"npus": False},
-    "software": {"router": {"frontend": "nginx"}, "mooncake": {"needed": False}},
+    "software": {"router": {"frontend": "haproxy"}, "mooncake": {"needed": False}},
     "model": {"source": "tiny"},
 }
 

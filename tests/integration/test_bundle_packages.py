@@ -36,7 +36,7 @@ from ansible_collections.ascend.inference.tests.integration._packages import HOS
 
 OWN = "find /etc/apt /var/lib/apt/lists /var/cache/apt -type f | sort | xargs sha256sum | sha256sum"
 TOOL, LIBRARY = "inference-test-tool", "inference-test-library"
-VARIABLES = {"router_frontend_package": TOOL}
+VARIABLES = {"router_haproxy_package": TOOL}
 
 
 pytestmark = pytest.mark.skipif(

@@ -36,7 +36,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.store impo
 from ansible_collections.ascend.inference.tests.integration._packages import HOST, PLAN, can_isolate, run
 
 TOOL, LIBRARY, RELEASE = "inference-test-tool", "inference-test-library", "openEuler-release"
-VARIABLES = {"router_frontend_package": TOOL}
+VARIABLES = {"router_haproxy_package": TOOL}
 PASSWORD = "s3cret-pass"
 OS_RELEASE = 'NAME="openEuler"\nID="openEuler"\nVERSION_ID="22.03"\nPRETTY_NAME="openEuler 22.03 (LTS-SP3)"\n'
 # The host is one of openEuler, with a repository of its own that nobody answers for.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A client with a key against the proxy of vLLM-Ascend 0.23.0, the published script, behind the planned frontend with the real nginx.
+"""A client with a key against the proxy of vLLM-Ascend 0.23.0, the published script, behind the planned frontend with the real HAProxy.
 
 The proxy starts with the planned arguments. Whoever reaches its port takes over the service; the same requests fail at the frontend.
 """
@@ -83,7 +83,7 @@ def planned(root, ports):
         "inference_secrets": SECRETS,
         "inference_router": {
             "port": ports["router"],
-            "frontend": "nginx",
+            "frontend": "haproxy",
             "frontend_port": ports["frontend"],
             "frontend_status_port": ports["status"],
         },
@@ -121,8 +121,8 @@ def service(tmp_path):
         running.append(proxy.kill)
         direct, door = (f"http://127.0.0.1:{ports[name]}" for name in ("router", "frontend"))
         wait(lambda: ask(direct + "/healthcheck")[0] == 200, proxy, tmp_path / "proxy.log")
-        nginx = started(frontend, tmp_path / "nginx.log")
-        running.append(lambda: stop(nginx))
+        front = started(frontend, tmp_path / "front.log")
+        running.append(lambda: stop(front))
         yield direct, door, engines
     finally:
         for end in reversed(running):

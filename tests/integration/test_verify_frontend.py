@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verification through a real nginx with TLS and keys, as the plan describes both; the engines are simulated."""
+"""The verification through a real HAProxy with TLS and keys, as the plan describes both; the engines are simulated."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 LIMITS = Limits(connect=0.0, request=30.0, settle=2.0)
 CLIENT = SECRETS["client_keys"].split()[1]
-# What is wrong: days of validity left, the key of the verification, a change of nginx's configuration, the step that fails, its message
-KEY_CHECK = 'if ($ascend_client = "") { rewrite'
+# What is wrong: days of validity left, the key of the verification, a change of the configuration, the step that fails, its message
+KNOWN = "    acl known var(txn.team) -m found\n"
+MAIN = "    http-request set-var(txn.id) uuid()\n"
 FAULTS = {
     "nothing": (30, CLIENT, None, None, ""),
     "the certificate has expired": (-1, CLIENT, None, "access", "expired"),
-    "nginx asks for no key": (30, CLIENT, (KEY_CHECK, KEY_CHECK.replace('""', '"x"')), "access", "without a key"),
-    "nginx forwards everything": (
+    "the frontend asks for no key": (30, CLIENT, (KNOWN, "    acl known always_true\n"), "access", "without a key"),
+    "the frontend forwards everything": (
         30,
         CLIENT,
-        ("location / { return 404 '", "location = /metrics { return 200 '{}'; }\n        location / { return 404 '"),
+        (MAIN, f"{MAIN}    http-request return status 200 if {{ path /metrics }}\n"),
         "access",
         "/metrics is answered with HTTP 200",
     ),

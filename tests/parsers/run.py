@@ -27,7 +27,7 @@ import spans
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 
-CONFIGURED = ("frontend", "balancer")  # nginx and HAProxy read files, which tests/integration gives to them
+CONFIGURED = ("frontend", "balancer")  # HAProxy reads files, which tests/integration gives to them
 ENGINES = ("prefill", "decode", "colocated", "encode")
 MINE = re.compile(r"--(host|port|data-parallel-(rank|start-rank|address|rpc-port))$")
 

@@ -32,7 +32,7 @@ class Claim(t.NamedTuple):
 
 CLAIMS = (
     Claim(f"{RULES}/store_ha.py", "images of vLLM-Ascend have no etcd", (0,), EVER, "Dockerfile*", r"\betcd"),
-    Claim(f"{RULES}/router.py", "upstream's images have no nginx", (0,), EVER, "Dockerfile*", "nginx"),
+    Claim(f"{RULES}/router.py", "upstream's images have no HAProxy", (0,), EVER, "Dockerfile*", "haproxy"),
     Claim(f"{RULES}/balancer.py", "upstream's images have no HAProxy", (0,), EVER, "Dockerfile*", "haproxy"),
     Claim(
         f"{RULES}/unused.py", "the proxies have no port for metrics", (0, 9), EVER, "examples/**/*proxy*.py", "metrics"

@@ -643,7 +643,7 @@ class Cluster:
         }
         if self.front:
             plan["routers"] = [{"name": router.name, "host": "node1", "url": router.url} for router in self.routers]
-            plan["entry"] = {"name": "frontend", "host": "node1", "url": self.front.url, "kind": "nginx"}
+            plan["entry"] = {"name": "frontend", "host": "node1", "url": self.front.url, "kind": "frontend"}
             plan["entry"]["refused_paths"] = ["/instances/add", "/metrics"]
             if self.front_key:
                 plan["entry"]["api_key"] = "client_keys"

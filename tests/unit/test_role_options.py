@@ -56,7 +56,7 @@ CHOICES = {
     "mooncake_method": ["auto", "wheel", "source"],
     "mooncake_dependencies_method": ["auto", "script", "packages"],
     "router_script_origin": ["sdist", "tree", "image"],
-    "router_frontend": ["none", "nginx"],
+    "router_frontend": ["none", "haproxy"],
     "router_balancer": ["none", "haproxy"],
     "service_docker_pull": ["never", "missing", "always"],
     "system_packages_repository_type": ["deb", "rpm"],

@@ -162,7 +162,7 @@ FAULTS = {
     ),
     "open_path": Fault(
         "Through it a client can change the router or its engines, or read data of others.",
-        "Compare the frontend's nginx.conf with the plan, then run site.",
+        "Compare the frontend's haproxy.cfg with the plan, then run site.",
     ),
     "no_tls": Fault(
         "The entry does not speak TLS, or only versions or ciphers that this host refuses.",
@@ -174,11 +174,11 @@ FAULTS = {
     ),
     "certificate_dates": Fault(
         "Clients refuse it.",
-        "Renew the certificate that inference_router.certificate names. nginx loads it within 10 s.",
+        "Renew the certificate that inference_router.certificate names. The frontend loads it within 10 s.",
     ),
     "certificate_ends": Fault(
         "Clients will refuse it then.",
-        "Renew the certificate that inference_router.certificate names. nginx loads it within 10 s.",
+        "Renew the certificate that inference_router.certificate names. The frontend loads it within 10 s.",
     ),
     "certificate_name": Fault(
         "Clients that use this name refuse it.",

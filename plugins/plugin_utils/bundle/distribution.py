@@ -17,7 +17,6 @@ DEBIAN, RED_HAT = "Debian", "RedHat"
 # As the roles have them; a test compares both. {purpose: {family: names}}. Those of a runtime are facts of its record.
 PACKAGES = {
     "python": {DEBIAN: ["python3-venv"], RED_HAT: ["python3"]},
-    "nginx": {DEBIAN: ["nginx"], RED_HAT: ["nginx"]},
     "haproxy": {DEBIAN: ["haproxy"], RED_HAT: ["haproxy"]},
     "keepalived": {DEBIAN: ["keepalived"], RED_HAT: ["keepalived"]},
     "etcd": {DEBIAN: ["etcd-server"], RED_HAT: ["etcd"]},
@@ -93,9 +92,9 @@ def purposes(plan: t.Mapping[str, t.Any], host: str = "") -> list[str]:
     kinds = {service["kind"] for service in plan["services"] if host in ("", service["host"])}
     router, contained = plan["software"]["router"], plan["runtime_facts"].get("contained")
     found = [] if contained else ["python"]
-    found += [name for name in (router.get("frontend"), router.get("balancer")) if name in PACKAGES]
-    if host:
-        found = [name for name in found if {"nginx": "frontend", "haproxy": "balancer"}.get(name, "") in ("", *kinds)]
+    found += sorted(
+        {str(router.get(kind)) for kind in ("frontend", "balancer") if not host or kind in kinds} & {*PACKAGES}
+    )
     keeping = [row["host"] for row in (plan.get("virtual_address") or {}).get("hosts", ())]
     found += ["keepalived"] if keeping and host in ("", *keeping) else []
     firewall = plan.get("firewall") or {"state": "absent"}
@@ -128,8 +127,7 @@ def of_runtime(plan: t.Mapping[str, t.Any], family: str, known: t.Mapping[str, t
 def _own(purpose: str, family: str, known: t.Mapping[str, t.Any]) -> list[str] | None:
     """What variables of roles say instead of PACKAGES."""
     single = {
-        "nginx": "router_frontend_package",
-        "haproxy": "router_balancer_package",
+        "haproxy": "router_haproxy_package",
         "keepalived": "virtual_address_package",
         "etcd": "etcd_package",
     }

@@ -29,6 +29,8 @@ from .texts import problem_of
 from .tune import PROFILES, Tune
 from .values import natural
 
+LARGEST_BODY = 192  # MiB. HAProxy refuses a buffer of 256 MiB and more, and a buffer holds a whole request.
+
 PREFIX = "inference_"
 
 # Variables that control a run of a playbook; the planner ignores them.
@@ -343,7 +345,8 @@ class Router:
         "Interface that gets the virtual address. Default: the one with the address of its host.", typed("interface")
     )
     frontend: str = documented(
-        "nginx: terminate TLS and check client keys in front of the router.", choice("none", "nginx")
+        "haproxy: terminate TLS and check client keys in front of the router, as the playbook entry does it.",
+        choice("none", "haproxy"),
     )
     frontend_port: int = documented("Port of the frontend.", number(8443, 1, 65535))
     frontend_status_port: int = documented("Port of the frontend's own health and status page.", number(8011, 1, 65535))
@@ -357,7 +360,7 @@ class Router:
     )
     frontend_body_mib: int = documented(
         "Largest request in MiB. A prompt of a million tokens has about 5 MiB, one with images some tens of MiB.",
-        number(64, 1, 4096),
+        number(64, 1, LARGEST_BODY),
     )
     frontend_answer_timeout: int = documented(
         "Timeout in seconds between two parts of an answer, of the frontend and the balancer. An answer that is not streamed arrives as a whole, "
@@ -375,7 +378,7 @@ class Router:
     frontend_parallel_requests: int = documented(
         "Open requests per client key. Further requests get status 429. 0: no limit. The default prevents one key from using "
         "all connections of the frontend.",
-        number(1024, 0, 65535),  # the maximum of nginx
+        number(1024, 0, 65535),
     )
     certificate: str = documented("Path of the TLS certificate on the router's host.", "")
     certificate_key: str = documented("Path of the certificate's private key on the router's host.", "")

@@ -141,7 +141,7 @@ def _routers(name: str, plan: t.Mapping[str, t.Any]) -> list[str]:
     kinds = [[service for service in plan["services"] if service["kind"] == kind] for kind in KINDS]
     behind = next(filter(None, kinds), [])
     kept = plan.get("virtual_address") or {}
-    if entry["kind"] == "nginx" and (plan.get("firewall") or {}).get("state") == "present":
+    if entry["kind"] == "frontend" and (plan.get("firewall") or {}).get("state") == "present":
         problem = "its routers are open for its own hosts alone, because it has a frontend and a firewall"
         fix = "Remove inference_router.frontend there, as the entry has TLS and keys itself, and run its playbook site."
         raise SettingsError([_finding(name, problem, fix)])

@@ -9,25 +9,28 @@ hold the largest request costs an idle stream nothing; documents that say otherw
 
 from __future__ import annotations
 
-import json
-import math
 import posixpath
 import typing as t
 
-from ..plan.render.client_paths import LISTED
-from ..plan.render.frontend import CLIENTS, filled
+from ..plan.render.client_headers import CLIENTS
+from ..plan.render.client_paths import BY_TASK, LISTED
+from ..plan.render.template import filled
 from ..plan.service import bracketed
 from . import haproxy_peers
 from .haproxy_backends import backend, lines, section
-from .pair import ALIVE, own_address
-from .plan import EntryPlan, Grant
-from .refusals import BUSY, ERRORS, PARALLEL, SPENT, error
+from .haproxy_limits import limits
+from .haproxy_status import asked_at, stated, watched
+from .pair import ALIVE
+from .plan import EntryPlan
+from .refusals import ERRORS, error
 
 PROGRAM = "/usr/sbin/haproxy"
 PACKAGE = "haproxy"
 USER = "haproxy"  # made by the package
 CONFIGURED = "haproxy.cfg"
-RELOAD = "/bin/kill -USR2 $MAINPID"  # the master starts a new worker; the former one ends its streams
+LOADS = "USR2"  # the signal at which the master starts a new worker, and the former one ends its streams
+ENDS = "USR1"  # the signal at which all end their streams, and then themselves
+RELOAD = f"/bin/kill -{LOADS} $MAINPID"
 HEADERS = 65536  # bytes of a request's headers that clients may send
 CONTROL = (
     r"[^\t\r\n\x20-\x7e\x80-\xff]"  # a character of a header that a terminal obeys, where a router writes it into a log
@@ -54,15 +57,13 @@ global
     tune.maxrewrite 16384
     lua-load @FOLDER@/model.lua
     lua-load @FOLDER@/metrics.lua
-@COUNTER@    stats socket @RUN@/admin.sock mode 600 level admin
-    ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets
+@COUNTER@@ADMIN@    ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets
     log stdout format raw local0 notice
 defaults
     mode http
     log global
     option http-no-delay
-    option idle-close-on-response
-    option abortonclose
+@IDLE@    option abortonclose
     option disable-h2-upgrade
     timeout connect 2s
     timeout check 2s
@@ -82,61 +83,56 @@ defaults
 backend strangers
     stick-table type ipv6 size 100k expire 2m store gpc0,gpc0_rate(60s)
 frontend clients
-    bind @LISTEN@
-@FILTER@    http-request set-var(txn.id) uuid()
+@LISTEN@@FILTER@    http-request set-var(txn.id) uuid()
     acl listed path @LISTED@
     acl served path @PATHS@
-    http-request return status 404 content-type application/json string '@NOPATH@' unless listed or served
     acl single req.fhdr_cnt(authorization) eq 1
     acl bearer req.fhdr(authorization) -m beg "Bearer "
     http-request set-var(txn.digest) req.fhdr(authorization),bytes(7),sha2(256),hex,lower if single bearer
-    http-request set-var(txn.team) var(txn.digest),map_str(@FOLDER@/keys.map)
+    http-request set-var(txn.team) var(txn.digest),map_str(@SECRETS@/keys.map)
     acl known var(txn.team) -m found
-    http-request lua.removed @FOLDER@/keys.map if known { stopping }
+    http-request lua.removed @SECRETS@/keys.map if known { stopping }
     http-request track-sc1 src,ipmask(32,64) table strangers unless known
     http-request lua.refused key unless known
     http-request return status 429 content-type application/json string '@GUESSING@' hdr Retry-After 2 if !known { sc1_gpc0_rate ge @GUESSES@ }
     http-request sc-inc-gpc0(1) unless known
     http-request return status 401 content-type application/json string '@UNKNOWN@' hdr WWW-Authenticate Bearer unless known
+    http-request return status 404 content-type application/json string '@NOPATH@' unless listed or served
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow GET if listed !{ method GET }
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow POST if served !{ method POST }
     http-request return status 400 content-type application/json string '@MALFORMED@' if { req.hdrs -m reg @CONTROL@ }
     http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
-@LISTS@@COUNTED@    http-request track-sc2 var(txn.team) table open
+@LISTS@@COUNTED@    http-request track-sc2 var(txn.team) table open unless listed
 @PARALLEL@@RATES@@TOKENS@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
     http-request lua.arrive @BODY@ @MOST@ unless { req.body_size le @SMALL@ } { req.fhdr_cnt(content-length) gt 0 }
     http-request return status 503 content-type application/json string '@FULL@' hdr Retry-After 1 if { var(txn.full) -m bool }
     http-request sc-inc-gpc0(0)
     http-request wait-for-body time @CLIENT@s
     http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
-    http-request lua.model
-    http-request return status 400 content-type application/json lf-string '@FAULT@' if { var(txn.fault) -m found }
-    http-request set-var(txn.route) var(txn.model),map_str(@FOLDER@/models.map)
-    http-request return status 404 content-type application/json lf-string '@NOMODEL@' unless { var(txn.route) -m found }
-    http-request set-var(txn.grant) var(txn.team),concat(/,txn.model)
-    http-request return status 403 content-type application/json lf-string '@FOREIGN@' unless { var(txn.grant),map_str(@FOLDER@/grants.map) -m found }
-    http-request del-header @NOTCLIENTS@ -m reg
+@CHOSEN@    http-request del-header @NOTCLIENTS@ -m reg
     http-request set-header X-Request-Id %[var(txn.id)]
     http-request set-uri %[path]
     http-request set-header Content-Length @LENGTH@
-    use_backend %[var(txn.route)]
+    use_backend @ROUTE@
 @BACKENDS@frontend status
-    bind 127.0.0.1:@STATUS@
-@STATED@    http-request use-service lua.metrics if { path /metrics }
+@ASKED@@STATED@    http-request use-service lua.metrics if { path /metrics }
     http-request return status 404 unless { path /health @ALIVE@ }
     http-request return status 503 if { path @ALIVE@ } !somebody
     http-request return status 200 if { path @ALIVE@ }
     http-request return status 503 content-type application/json lf-string '@STATES@' if silent
     http-request return status 200 content-type application/json lf-string '@STATES@'
 @WATCHED@"""
-# Prometheus asks at the host's own address. No body and few connections: who may ask takes no place of clients.
-WATCHED = """frontend watched
-    bind @OWN@:@STATUS@
-    maxconn 16
-    timeout client 10s
-@SOURCES@    tcp-request connection reject unless prometheus
-    http-request use-service lua.metrics if METH_GET { path /metrics }
-    http-request return status 404
+# The model that a body names, and whether the team may use it.
+MODELS = """    http-request lua.model
+    http-request return status 400 content-type application/json lf-string '@FAULT@' if { var(txn.fault) -m found }
+    http-request set-var(txn.route) var(txn.model),map_str(@FOLDER@/models.map)
+    http-request return status 404 content-type application/json lf-string '@NOMODEL@' unless { var(txn.route) -m found }
+    http-request set-var(txn.grant) var(txn.team),concat(/,txn.model)
+    http-request return status 403 content-type application/json lf-string '@FOREIGN@' unless { var(txn.grant),map_str(@FOLDER@/grants.map) -m found }
+"""
+# Any model, or none: its engines refuse others. Uploads are forms of engines without a proxy between prefill and decode; no JSON begins as they do.
+ANY = """    http-request lua.body unless listed@FORMS@
+    http-request return status 400 content-type application/json lf-string '@FAULT@' if { var(txn.fault) -m found }
 """
 
 
@@ -146,16 +142,13 @@ def files(
     """Contents by name. ``digests``: teams by digest of a key; ``keys``: engines' keys by deployment. Only engine_keys.map has a key."""
     grants = [f"{grant.team}/{model} yes" for grant in plan.grants for model in grant.models]
     return {
-        CONFIGURED: _configuration(plan, folder, run),
-        "model.lua": _script("model.lua"),
-        "metrics.lua": filled(_script("metrics.lua"), {"FOLDER": folder}),
+        **front_files(plan, folder, run),
         **(
             {"usage.lua": filled(_script("usage.lua"), {"FOLDER": folder, "STATE": state})}
             if plan.settings.usage
             else {}
         ),
         "keys.map": _map(f"{digest} {team}" for digest, team in sorted(digests.items())),
-        "models.map": _map(f"{route.model} {backend(route.model)}" for route in plan.routes),
         "grants.map": _map(grants),
         "tokens.map": _map(
             f"{grant.team} {grant.tokens_per_day} {grant.tokens_per_month}"
@@ -166,9 +159,24 @@ def files(
     }
 
 
+def front_files(plan: EntryPlan, folder: str, run: str = "") -> dict[str, str]:
+    """As ``files``, those that a frontend has, too; what its keys become is written at its start: keys.map and engine_keys.map."""
+    return {
+        CONFIGURED: _configuration(plan, folder, run),
+        "model.lua": _script("model.lua"),
+        "metrics.lua": filled(_script("metrics.lua"), {"FOLDER": folder}),
+        "models.map": _map(f"{route.model} {backend(route.model)}" for route in plan.routes),
+    }
+
+
 def start(configuration: str) -> list[str]:
     """The command of the unit: a master that tells systemd when it is ready, and a worker."""
     return [PROGRAM, "-Ws", "-f", configuration]
+
+
+def foreground(configuration: str) -> list[str]:
+    """As ``start``, for a service whose start nobody is told."""
+    return [PROGRAM, "-W", "-f", configuration]
 
 
 def alone(configuration: str) -> list[str]:
@@ -190,31 +198,29 @@ def _map(lines: t.Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _list(grant: Grant) -> str:
-    models = [{"id": model, "object": "model", "created": 0, "owned_by": "entry"} for model in grant.models]
-    return json.dumps({"object": "list", "data": models})
-
-
 def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
     settings = plan.settings
     body = settings.body_mib * 2**20
     states = [f'"{route.model}": %[nbsrv({backend(route.model)})]' for route in plan.routes]
-    secured = f" ssl crt {folder}/entry.pem alpn http/1.1"
-    kept = "|".join([*(name.lower() for name in CLIENTS), "content-length", "host"])
+    secrets = plan.front.secrets if plan.front else folder
+    kept = "|".join(
+        [*(name.lower() for name in (plan.front.headers if plan.front else CLIENTS)), "content-length", "host"]
+    )
     values = {
         **ERRORS,
         "STOP": str(STOP),
         "BUFFER": str(body + HEADERS + 3 * 16384),
         "FOLDER": folder,
-        "RUN": run,
         "CLIENT": str(settings.client_timeout),
         "SENT": str(min(HEAD, settings.client_timeout)),
         "ANSWER": str(settings.answer_timeout),
+        # A frontend starts anew with its settings, and idle clients do not hold that up.
+        "IDLE": lines([] if plan.front else ["option idle-close-on-response"]),
+        "ADMIN": lines([] if plan.front else [f"stats socket {run}/admin.sock mode 600 level admin"]),
         "NUMBER": plan.pair.own.number,
         "PEERS": haproxy_peers.peers(plan.pair, settings.peer_port),
-        "COUNTED": lines(haproxy_peers.counted(plan.pair)),
-        "LISTEN": f"{bracketed(settings.address)}:{settings.port}{haproxy_peers.listening(plan.pair)}"
-        + ("" if settings.plain_http else secured),
+        "SECRETS": secrets,
+        "LISTEN": lines(_listening(plan, secrets)),
         "LISTED": LISTED,
         "PATHS": " ".join(settings.paths),
         "GUESSES": str(GUESSES),
@@ -224,71 +230,28 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "SMALL": str(SMALL),
         "MOST": str(settings.arriving_mib * 2**20),
         "LARGE": error(f"the request is larger than {settings.body_mib} MiB"),
-        "LISTS": lines(
-            f"http-request return status 200 content-type application/json string '{_list(grant)}'"
-            f" if listed {{ var(txn.team) -m str {grant.team} }}"
-            for grant in plan.grants
-        ),
-        "PARALLEL": lines(
-            line for grant in plan.grants for line in _limit(grant, "concurrent", "sc2_conn_cur gt", PARALLEL, 1)
-        ),
-        "RATES": lines(
-            line
-            for grant in plan.grants
-            for line in _limit(grant, "requests_per_minute", f"{haproxy_peers.rate(plan.pair)} ge", BUSY, 60)
-        ),
-        **_usage(plan, folder),
+        **limits(plan, folder),
         "NOTCLIENTS": f"^(?!(?:{kept})$)",
-        "BACKENDS": "".join(section(route, folder, run, settings) for route in plan.routes),
+        "BACKENDS": "".join(section(route, secrets, run, settings) for route in plan.routes),
         "THREADS": "1" if settings.usage else "2",
-        "STATUS": str(settings.status_port),
+        "ASKED": lines(asked_at(plan)),
         "ALIVE": ALIVE,
-        "STATED": lines(_stated(plan)),
-        "WATCHED": _watched(plan),
+        "STATED": lines(stated(plan)),
+        "WATCHED": watched(plan),
         "STATES": '{"routers": {' + ", ".join(states) + "}}",
     }
-    return filled(CONFIGURATION, values)
+    chosen = filled(ANY, {**values, "FORMS": _forms(settings.paths)}) if plan.front else filled(MODELS, values)
+    route = backend(plan.routes[0].model) if plan.front else "%[var(txn.route)]"
+    return filled(CONFIGURATION, {**values, "CHOSEN": chosen, "ROUTE": route})
 
 
-def _stated(plan: EntryPlan) -> t.Iterator[str]:
-    """Whether any model has a router, and whether any has none. Lines with one name are alternatives; a line has 64 words at most."""
-    for name, condition in (("somebody", "ge 1"), ("silent", "lt 1")):
-        for route in plan.routes:
-            yield f"acl {name} nbsrv({backend(route.model)}) {condition}"
+def _listening(plan: EntryPlan, secrets: str) -> t.Iterator[str]:
+    secured = "" if plan.settings.plain_http else f" ssl crt {secrets}/entry.pem alpn http/1.1"
+    for address in plan.front.listens if plan.front else (plan.settings.address,):
+        yield f"bind {bracketed(address)}:{plan.settings.port}{haproxy_peers.listening(plan.pair)}{secured}"
 
 
-def _usage(plan: EntryPlan, folder: str) -> dict[str, str]:
-    """The lines that count tokens; without usage they are not there, and a request goes on as it came."""
-    found = "if { var(txn.wait) -m found }"
-    spent = (
-        f"http-request return status 429 content-type application/json string '{SPENT}'"
-        f" hdr Retry-After %[var(txn.wait)] {found}"
-    )
-    limited = any(grant.tokens_per_day or grant.tokens_per_month for grant in plan.grants)
-    parts = {
-        "COUNTER": [f"lua-load {folder}/usage.lua"],
-        "FILTER": ["filter lua.usage"],
-        "TOKENS": ["http-request lua.tokens", f"http-request lua.refused tokens {found}", spent] if limited else [],
-    }
-    used = {name: lines(each if plan.settings.usage else []) for name, each in parts.items()}
-    return {**used, "LENGTH": "%[var(txn.length)]" if plan.settings.usage else "%[req.body_size]"}
-
-
-def _limit(grant: Grant, name: str, condition: str, message: str, seconds: int) -> list[str]:
-    """The refusal of one team's limit; empty without one. A client comes back when about one request more is allowed."""
-    limit = getattr(grant, name)
-    if not limit:
-        return []
-    after = max(1, math.ceil(seconds / limit))
-    reached = f"if {{ var(txn.team) -m str {grant.team} }} {{ {condition} {limit} }}"
-    refusal = f"http-request return status 429 content-type application/json string '{message}' hdr Retry-After {after}"
-    return [f"http-request lua.refused {name} {reached}", f"{refusal} {reached}"]
-
-
-def _watched(plan: EntryPlan) -> str:
-    """Where Prometheus asks; empty if nobody may, or if the page of the host itself is there already."""
-    own, allowed = own_address(plan.settings, plan.pair), plan.settings.monitoring
-    if not allowed or own == "127.0.0.1":
-        return ""
-    sources = lines(f"acl prometheus src {source}" for source in allowed)
-    return filled(WATCHED, {"OWN": bracketed(own), "STATUS": str(plan.settings.status_port), "SOURCES": sources})
+def _forms(paths: t.Collection[str]) -> str:
+    """The condition of an upload, which is no JSON."""
+    found = sorted(set(BY_TASK["transcription"]) & set(paths))
+    return f" or {{ path {' '.join(found)} }} {{ req.body,bytes(0,2),hex -m str 2D2D }}" if found else ""

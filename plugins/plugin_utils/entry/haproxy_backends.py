@@ -9,7 +9,7 @@ import hashlib
 import re
 import typing as t
 
-from ..plan.render.frontend import filled
+from ..plan.render.template import filled
 from .plan import Route, Way
 from .refusals import ERRORS
 from .settings import Entry

@@ -9,7 +9,7 @@ changes; with one table for both, the later of two entries would replace the oth
 
 from __future__ import annotations
 
-from ..plan.render.frontend import filled
+from ..plan.render.template import filled
 from ..plan.service import bracketed
 from .pair import Pair
 
@@ -26,24 +26,24 @@ backend pair
     timeout server 60s
     server here 127.0.0.1:@PORT@
 """
-TABLE = (
-    "backend teams-{}\n    stick-table type string len 64 size 100k expire 1h store gpc0,gpc0_rate(60s) peers entry\n"
-)
+TABLE = "backend teams-{}\n    stick-table type string len 64 size 100k expire 1h store gpc0,gpc0_rate(60s){}\n"
 
 
 def peers(pair: Pair, port: int) -> str:
-    """The sections of peers and of the tables of teams."""
+    """The sections of peers and of the tables of teams. Without a port nothing is handed over."""
+    if not port:
+        return TABLE.format(pair.own.number, "")
     lines = f"peers entry\n    peer {pair.own.number} 127.0.0.1:{port}\n"
     if not pair.other:
-        return lines + TABLE.format(pair.own.number)
+        return lines + TABLE.format(pair.own.number, " peers entry")
     values = {"OWN": bracketed(pair.own.address), "OTHER": pair.other.address, "PORT": str(port)}
-    tables = "".join(TABLE.format(number) for number in sorted([pair.own.number, pair.other.number]))
+    tables = "".join(TABLE.format(number, " peers entry") for number in sorted([pair.own.number, pair.other.number]))
     return f"{lines}    peer {pair.other.number} {bracketed(pair.other.address)}:{port}\n{tables}{filled(DOOR, values)}"
 
 
 def counted(pair: Pair) -> list[str]:
     """The rules that find the team's entry in the tables."""
-    rules = [f"http-request track-sc0 var(txn.team) table teams-{pair.own.number}"]
+    rules = [f"http-request track-sc0 var(txn.team) table teams-{pair.own.number} unless listed"]
     if pair.other:
         rules.append(f"http-request set-var(txn.elsewhere) var(txn.team),table_gpc0_rate(teams-{pair.other.number})")
     return rules

@@ -175,7 +175,8 @@ local function transfer_in(body, at)
 end
 
 -- The model, or nil and what is wrong. Then where the body begins, and first and last character of stream, stream_options and model.
-local function model_of(body)
+-- `nameless`: whether a body may name none.
+local function model_of(body, nameless)
     local found, model = {}, nil
     local begin = after_blanks(body, 1)
     if body:sub(begin, begin) ~= "{" then return nil, "the body is not a JSON object" end
@@ -192,8 +193,8 @@ local function model_of(body)
         end
     end)
     if fault then return nil, fault end
-    if not at or after_blanks(body, at + 1) <= #body then return nil, "the body is not a JSON object that names its model" end
-    if not model then return nil, "the body names no model" end
+    if not at or after_blanks(body, at + 1) <= #body then return nil, "the body is not a JSON object" .. (nameless and "" or " that names its model") end
+    if not model and not nameless then return nil, "the body names no model" end
     return model, nil, begin, found.stream, found.stream_options, found.model
 end
 
@@ -286,15 +287,29 @@ if core then
             local text, at, cut = question(body, begin, stream, options)
             write(txn, body, txn.sf:path():find("/completions$") and text, at, cut)
         end
-        if #body > LARGE then
-            body = nil
-            collectgarbage() -- else copies of several bodies wait for their turn
-        end
+        local large = #body > LARGE
+        body = nil
+        if large then collectgarbage() end -- else copies of several bodies wait for their turn
         if model then
             txn:set_var("txn.model", model)
             txn:unset_var("txn.fault")
         else
             txn:set_var("txn.fault", fault)
+        end
+    end)
+
+    -- Sets txn.fault alone, where any model may be named.
+    core.register_action("body", { "http-req" }, function(txn)
+        txn:set_var("txn.fault", "the body was not read in time") -- stays if HAProxy ends this function
+        local body = txn.sf:req_body() or ""
+        local dummy, fault = model_of(body, true)
+        local large = #body > LARGE
+        body = nil
+        if large then collectgarbage() end
+        if fault then
+            txn:set_var("txn.fault", fault)
+        else
+            txn:unset_var("txn.fault")
         end
     end)
 end

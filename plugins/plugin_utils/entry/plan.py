@@ -50,6 +50,20 @@ class Grant:
 
 
 @dataclasses.dataclass(frozen=True)
+class Front:
+    """What differs if the entry is a deployment's own frontend: its one route takes any model, and each key is a team, which its one grant limits.
+
+    ``secrets``: folder of keys, of the engines' key and of the certificate, which its start writes; ``listens``: addresses of clients;
+    ``status``: address of its pages; ``headers``: names of clients' headers that reach the routers.
+    """
+
+    secrets: str
+    listens: tuple[str, ...]
+    status: str
+    headers: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class EntryPlan:
     """Everything that is decided about an entry."""
 
@@ -57,6 +71,7 @@ class EntryPlan:
     routes: tuple[Route, ...]
     grants: tuple[Grant, ...]
     pair: Pair
+    front: Front | None = None
 
 
 def entry_plan(entry: Entry, pair: Pair) -> EntryPlan:

@@ -30,6 +30,14 @@ ERRORS = {
     "FAULT": error("%[var(txn.fault)]"),
     "NOMODEL": error("the model %[var(txn.model)] does not exist", code="model_not_found"),
 }
-PARALLEL = error("too many requests of this team at a time", "rate_limit_error", "rate_limit_exceeded")
 SPENT = error("the tokens of this team are used up for this period", "insufficient_quota", "insufficient_quota")
-BUSY = error("too many requests of this team in a minute", "rate_limit_error", "rate_limit_exceeded")
+
+
+def parallel(whose: str) -> str:
+    """``whose``: this team, or this API key."""
+    return error(f"too many requests of {whose} at a time", "rate_limit_error", "rate_limit_exceeded")
+
+
+def busy(whose: str) -> str:
+    """As ``parallel``."""
+    return error(f"too many requests of {whose} in a minute", "rate_limit_error", "rate_limit_exceeded")

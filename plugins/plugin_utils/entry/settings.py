@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..description.loader import choice, documented, factory, mapping, number, typed
+from ..description.variables import LARGEST_BODY
 from ..plan.render.client_paths import GENERATE, LISTED
-
-LARGEST_BODY = 192  # MiB. HAProxy refuses a buffer of 256 MiB and more, and a buffer holds a whole request.
 
 
 @dataclass(frozen=True)

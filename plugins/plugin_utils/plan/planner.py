@@ -293,8 +293,9 @@ def _services(context: Context) -> list[Service]:
         services += routers
         if context.balanced:
             services += balancer_services(context, routers)
-        if context.description.router.frontend == "nginx" and not context.contained:
-            services.append(frontend_service(context, context.router, services[-1] if context.balanced else routers[0]))
+        if context.description.router.frontend != "none" and not context.contained:
+            behind = services[-1:] if context.balanced else routers[:1]
+            services.append(frontend_service(context, context.router, behind))
     services += probe_services(context, services)
     return context.runtime.finish(context, services)
 

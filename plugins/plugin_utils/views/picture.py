@@ -15,7 +15,7 @@ from .plan_table import count
 
 Plan = t.Mapping[str, t.Any]
 Step = dict[str, t.Any]  # what the template shows in one place
-FRONTS = {"frontend": "nginx", "balancer": "HAProxy"}
+FRONTS = {"frontend": "HAProxy", "balancer": "HAProxy"}
 TITLES = {
     "encode": "Encode",
     "prefill": "Prefill",
@@ -92,7 +92,7 @@ def _flow(plan: Plan, groups: t.Mapping[str, list[Plan]]) -> list[Step]:
 
 def _flavour(plan: Plan) -> str:
     """What the router is; behind a frontend or a balancer the entry is not the router."""
-    if any(service["kind"] == "balancer" for service in plan["services"]):
+    if any(service["kind"] in FRONTS for service in plan["services"]):
         return str(plan["software"]["router"]["flavour"])
     return str(plan["verify"].get("entry", {}).get("kind", ""))
 

@@ -31,10 +31,11 @@ def test_sources_decide(tmp_path):
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     assert list(differences("0.11.0", tmp_path)) == []
-    (tmp_path / "Dockerfile").write_text("RUN apt-get install -y NGINX")
+    (tmp_path / "Dockerfile").write_text("RUN apt-get install -y HAPROXY")
     (tmp_path / "vllm_ascend/platform.py").write_text("")
     assert [line.partition(":")[0].rpartition("/")[2] for line in differences("0.11.0", tmp_path)] == [
         "router.py",
+        "balancer.py",
         "environment.py",
         "colocated_pool.yml",
     ]

@@ -44,7 +44,7 @@ def software(context: Context) -> dict[str, t.Any]:
         "router": {
             "flavour": router.name,
             "frontend": context.description.router.frontend,
-            "frontend_program": FRONTEND if context.description.router.frontend == "nginx" else "",
+            "frontend_program": FRONTEND if context.description.router.frontend != "none" else "",
             **({"balancer": context.description.router.balancer} if packaged else {}),
             "balancer_program": BALANCER if packaged else "",
             **({"address_program": KEEPALIVED} if kept_address(context) else {}),

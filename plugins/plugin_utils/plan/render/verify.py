@@ -88,7 +88,7 @@ def _strictness(context: Context) -> dict[str, t.Any]:
     tie, difference = engine.near_tie, engine.probability_difference
     compared = wish.compared_tokens or engine.compared_tokens
     chunk = str(options.get("max-num-batched-tokens", ""))
-    limit = description.router.frontend_parallel_requests if description.router.frontend == "nginx" else 0
+    limit = description.router.frontend_parallel_requests if description.router.frontend != "none" else 0
     usual = Verify()
     changed = [
         f"{field.name} {getattr(wish, field.name)}"
@@ -163,7 +163,7 @@ def _frontend(context: Context, service: Service) -> dict[str, t.Any]:
     port, wish = service.port("api"), context.description.verify
     found = _engine(service)
     found["url"] = found["url"].replace("http://", f"{port.protocol}://", 1)
-    found.update(kind="nginx", api_key=KEYS)
+    found.update(kind=service.kind, api_key=KEYS)
     found["refused_paths"] = _refused_paths(context)
     found.update({"server_name": wish.server_name} if wish.server_name else {})
     found.update({"ca_path": wish.ca_file} if wish.ca_file else {})

@@ -17,7 +17,7 @@ import typing as t
 from ..deployment import Context
 from ..service import Service
 from .balancer import NAME, plain_address
-from .frontend import filled
+from .template import filled
 
 PROGRAM = "/usr/sbin/keepalived"
 FOLDER = "/etc/ascend-inference/virtual-address"

@@ -173,7 +173,7 @@ def socket(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "BALANCER-OPEN",
-    "Set inference_router.frontend to nginx with client_keys in inference_secrets, or inference_router.balancer_bind to an address of the cluster's "
+    "Set inference_router.frontend to haproxy with client_keys in inference_secrets, or inference_router.balancer_bind to an address of the cluster's "
     "private network; or accept this rule if a firewall or gateway restricts access to the port.",
     "design of the planner: the balancer restricts paths, and asks for no key",
     "warning",

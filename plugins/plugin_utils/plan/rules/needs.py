@@ -164,7 +164,7 @@ NEEDS = (
         ("ca_file", "server_name"),
         lambda case: case.context.description.router.frontend != "none" or case.in_pods,
         "the entry has no TLS without a frontend",
-        "Set inference_router.frontend: nginx",
+        "Set inference_router.frontend: haproxy",
     ),
 )
 

@@ -272,7 +272,7 @@ def key(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "ROUTER-OPEN",
-    "Set inference_router.bind to an address of the cluster's private network, and for clients inference_router.frontend to nginx "
+    "Set inference_router.bind to an address of the cluster's private network, and for clients inference_router.frontend to haproxy "
     "with client_keys in inference_secrets; or accept this rule if a firewall or gateway restricts access to the port.",
     "vllm-ascend load_balance_proxy_server_example.py (0.13 on): /instances/add needs no key; vllm-router 0.1.17: /add_worker; "
     "IANA special-purpose address registries",
@@ -320,7 +320,7 @@ def public(address: str) -> bool:
 def frontend_paths(case: Case) -> t.Iterator[Finding]:
     """A path of the frontend is invalid or not for clients.
 
-    nginx does not start, or clients can change the router or read data of others.
+    The frontend does not start, or clients can change the router or read data of others.
     """
     for index, path_ in enumerate(case.context.description.router.frontend_paths):
         problem = refused_path(path_, flavour_of(case.context))
@@ -338,21 +338,21 @@ def frontend_keys(case: Case) -> t.Iterator[Finding]:
 
     It answers 401 to every request.
     """
-    if case.context.description.router.frontend == "nginx" and not case.context.description.secrets.get("client_keys"):
+    if case.context.description.router.frontend != "none" and not case.context.description.secrets.get("client_keys"):
         yield Finding.at(
-            "inference_router.frontend", "nginx", "a frontend is planned, but inference_secrets has no client_keys"
+            "inference_router.frontend", "haproxy", "a frontend is planned, but inference_secrets has no client_keys"
         )
 
 
 @RULES.rule(
     "FRONTEND-CERTIFICATE",
     "Set inference_router.certificate and certificate_key to absolute paths on the router's host.",
-    "nginx: ssl_certificate, ssl_certificate_key",
+    "HAProxy: crt, and the key beside it",
 )
 def frontend_certificate(case: Case) -> t.Iterator[Finding]:
     """The frontend's certificate or key is missing or not an absolute path.
 
-    nginx does not start.
+    The frontend does not start.
     """
     router = case.context.description.router
     pair = (("certificate", router.certificate), ("certificate_key", router.certificate_key))
@@ -378,23 +378,23 @@ def frontend_plain(case: Case) -> t.Iterator[Finding]:
     Clients' keys and prompts can be read on the network.
     """
     router = case.context.description.router
-    if router.frontend == "nginx" and not router.certificate and not router.certificate_key:
-        yield Finding.at("inference_router.frontend", "nginx", "the frontend has no certificate")
+    if router.frontend != "none" and not router.certificate and not router.certificate_key:
+        yield Finding.at("inference_router.frontend", "haproxy", "the frontend has no certificate")
 
 
 @RULES.rule(
     "FRONTEND-RUNTIME",
     "Use inference_runtime: systemd, or give clients TLS and keys in front of the router: with the playbook entry, or a gateway of your own.",
-    "upstream's images have no nginx",
+    "upstream's images have no HAProxy",
 )
 def frontend_runtime(case: Case) -> t.Iterator[Finding]:
     """The frontend cannot run in this deployment.
 
-    It is the distribution's nginx on a host in front of a router; the images do not contain it.
+    It is the distribution's HAProxy on a host in front of a router; the images do not contain it.
     """
     router = case.context.description.router
-    if router.frontend == "nginx" and (case.context.contained or flavour(case.context) == "none"):
+    if router.frontend != "none" and (case.context.contained or flavour(case.context) == "none"):
         where = (
             f"runtime {case.context.description.runtime}" if case.context.contained else "a deployment without a router"
         )
-        yield Finding.at("inference_router.frontend", "nginx", f"a frontend is not available for {where}")
+        yield Finding.at("inference_router.frontend", "haproxy", f"a frontend is not available for {where}")

@@ -26,7 +26,7 @@ DEFAULT_LOADERS = {"", "auto", "hf", "safetensors", "pt", "mistral", "npcache", 
 
 @RULES.rule(
     "API-PLAIN",
-    "Remove the option, and set inference_router.frontend: nginx for clients that need TLS.",
+    "Remove the option, and set inference_router.frontend: haproxy for clients that need TLS.",
     "vllm-ascend examples, vllm-router: engines are called with http://host:port",
 )
 def plain_api(case: Case) -> t.Iterator[Finding]:

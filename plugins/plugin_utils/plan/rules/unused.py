@@ -22,7 +22,7 @@ OF_RECIPES = Rules()  # judged although the hosts are too few, which they may be
 
 @RULES.rule(
     "FRONTEND-UNUSED",
-    "Set inference_router.frontend: nginx, or remove the settings.",
+    "Set inference_router.frontend: haproxy, or remove the settings.",
     "design of the planner: TLS ends at the frontend",
     "warning",
 )

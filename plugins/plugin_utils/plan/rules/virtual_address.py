@@ -84,7 +84,7 @@ def runtime(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "VIRTUAL-FRONTEND",
-    "Remove inference_router.frontend, or the virtual address. TLS and keys of clients need a gateway of your own in front of the virtual address then.",
+    "Remove inference_router.frontend, or the virtual address. The playbook entry gives clients TLS, keys and an address that moves between two hosts.",
     "design of the planner: the frontend runs on the first router's host only",
 )
 def frontend(case: Case) -> t.Iterator[Finding]:

@@ -48,7 +48,7 @@ def test_every_violation_is_told_at_once():
             mode="dissagregated",
             modle="x",
             block_size="128",
-            entry={"url": "10.1.1.1:8000", "kind": "nginx"},
+            entry={"url": "10.1.1.1:8000", "kind": "frontend"},
             prefill=[{"name": "prefill-0", "url": "http://10.1.1.1:7100", "log": {"kind": "file"}}],
             release={"name": "0.23.0", "known_limits": ["slow"]},
         )

@@ -335,7 +335,7 @@ def test_the_printed_request_is_that_of_clients(tmp_path):
     named = {
         "entry": {
             "url": "https://10.0.0.1:8443",
-            "kind": "nginx",
+            "kind": "frontend",
             "server_name": "llm.example",
             "ca_path": "/etc/ca.pem",
         }

@@ -25,7 +25,7 @@ CPU = {
     "inference_model": {"path": "/m", "name": "m"},
 }
 TWO = {"instances": 2, "balancer": "haproxy"}
-NGINX = {"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"}
+FRONTED = {"frontend": "haproxy", "certificate": "/c", "certificate_key": "/k"}
 
 
 def plan(routers=("n1",), router=None, deployed=None, instances=2, **more):
@@ -152,12 +152,12 @@ def test_all_addresses_of_a_host_are_reached_at_its_own(address):
 
 
 def test_the_frontend_forwards_to_the_balancer():
-    found = plan(router={**TWO, **NGINX}, inference_secrets={"client_keys": "k"})
-    nginx = services(found, "frontend")["frontend"]
-    text = nginx["files"][0]["content"]
-    assert "proxy_pass http://192.0.2.1:8001/v1/completions;" in text and ":8000" not in text
-    assert "location = /health { proxy_pass http://192.0.2.1:8012/health; }" in text
-    assert nginx["start"]["needs"] == ["balancer"]
+    found = plan(router={**TWO, **FRONTED}, inference_secrets={"client_keys": "k"})
+    front = services(found, "frontend")["frontend"]
+    (text,) = (file["content"] for file in front["files"] if file["path"].endswith("haproxy.cfg"))
+    assert "    server balancer 192.0.2.1:8001 weight 1\n" in text and ":8000" not in text
+    assert "    http-check send meth GET uri /v1/models\n" in text
+    assert front["start"]["needs"] == ["balancer"]
     assert ports(services(found, "balancer")["balancer"])[0] == ("api", 8001, "cluster")
     assert found["verify"]["entry"]["name"] == "frontend"
     assert "X-Request-Id" not in configuration(found), "the frontend has chosen it"

@@ -529,7 +529,7 @@ def test_the_policy_of_the_router_is_in_the_report(plan):
     routed = copy.deepcopy(plan)
     router = next(item for item in routed["services"] if item["kind"] == "router")
     router["argv"] = [*router["argv"], "--decode-policy", "power_of_two"]
-    routed["verify"]["entry"]["kind"] = "nginx"  # a frontend in front of it
+    routed["verify"]["entry"]["kind"] = "frontend"  # a frontend in front of it
     assert report(routed, [50.0])["topology"]["router"] == "load_balance"
     assert report(routed, [50.0])["topology"]["policies"] == {"decode-policy": "power_of_two"}
 

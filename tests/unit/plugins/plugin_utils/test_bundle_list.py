@@ -115,10 +115,8 @@ def test_packages_of_the_distribution_are_named_as_the_roles_install_them():
     assert distribution.PACKAGES["mooncake"] == {
         family: [each[family] for each in libraries] for family in distribution.SYSTEMS
     }
-    names = [defaults("router")[f"router_{key}_package"] for key in ("frontend", "balancer")]
-    assert [distribution.PACKAGES[name] for name in names] == [
-        {family: [name] for family in distribution.SYSTEMS} for name in names
-    ]
+    name = defaults("router")["router_haproxy_package"]
+    assert distribution.PACKAGES[name] == {family: [name] for family in distribution.SYSTEMS}
     assert defaults("firewall")["firewall_packages"] == {
         name: distribution.PACKAGES[name]["Debian"] for name in ("nftables", "firewalld")
     }
@@ -126,10 +124,10 @@ def test_packages_of_the_distribution_are_named_as_the_roles_install_them():
         name in (ROLES / "etcd/tasks/main.yml").read_text() for (name,) in distribution.PACKAGES["etcd"].values()
     )
     plan, found = listed()
-    plan["software"]["router"]["frontend"] = "nginx"
+    plan["software"]["router"]["frontend"] = "haproxy"
     plan["firewall"] = {"state": "present", "backend": "auto"}
     debian, other = distribution.packages(plan, {})
-    assert debian.endswith(": libcurl4, libibverbs1, libnuma1, librdmacm1, nftables, nginx, python3-venv")
+    assert debian.endswith(": haproxy, libcurl4, libibverbs1, libnuma1, librdmacm1, nftables, python3-venv")
     assert "numactl-libs" in other and any("libnuma1, librdmacm1, make, python3-venv" in line for line in found.missing)
 
 
@@ -190,7 +188,7 @@ def test_packages_of_a_named_distribution_are_wished_for_all_its_hosts():
 
 def test_a_host_needs_the_packages_of_its_own_services():
     services = [{"host": "a", "kind": "prefill"}, {"host": "b", "kind": "frontend"}, {"host": "c", "kind": "etcd"}]
-    software = {"router": {"frontend": "nginx", "balancer": "haproxy"}, "mooncake": {"needed": True}}
+    software = {"router": {"frontend": "haproxy", "balancer": "haproxy"}, "mooncake": {"needed": True}}
     plan = {
         "runtime": "systemd",
         "hosts": [],
@@ -203,10 +201,12 @@ def test_a_host_needs_the_packages_of_its_own_services():
     def of(host, **known):
         return set(distribution.names(plan, host, "Debian", known))
 
-    assert "libnuma1" in of("a") and of("b") == {"python3-venv", "nginx"} and of("c") == {"python3-venv", "etcd-server"}
-    assert of("b", router_frontend_package="nginx-light") == {"python3-venv", "nginx-light"}
+    assert (
+        "libnuma1" in of("a") and of("b") == {"python3-venv", "haproxy"} and of("c") == {"python3-venv", "etcd-server"}
+    )
+    assert of("b", router_haproxy_package="haproxy28") == {"python3-venv", "haproxy28"}
     assert of("c", etcd_package="etcd") == {"python3-venv", "etcd"}
-    assert of("b", model_origin="https://example.org/model.tar.XZ") == {"python3-venv", "nginx", "xz-utils"}
+    assert of("b", model_origin="https://example.org/model.tar.XZ") == {"python3-venv", "haproxy", "xz-utils"}
     assert "zstd" in of("b", model_origin="/nfs/model.tar.zst") and "unzip" in of("b", model_origin="a.zip")
     plan["firewall"] = {"state": "present", "backend": "firewalld"}
     assert "firewalld" in of("b") and "fw" in of("b", firewall_packages={"firewalld": ["fw"]})

@@ -125,7 +125,7 @@ def test_a_plan_that_cannot_be_used_is_refused(stored):
     assert found(removed) == {}, "an entry is removed without plans"
     for broken in ({"services": None}, {"verify": {}}, {"services": [{"kind": "router"}]}, {"hosts": []}):
         assert "plan.json cannot be read" in refusal(stored, changed=broken), broken
-    closed = {"firewall": {"state": "present"}, "verify": {**stored.plan["verify"], "entry": {"kind": "nginx"}}}
+    closed = {"firewall": {"state": "present"}, "verify": {**stored.plan["verify"], "entry": {"kind": "frontend"}}}
     assert "it has a frontend and a firewall" in refusal(stored, changed=closed)
     assert "inference_pools" in refusal(found, old={"inference_pools": {}})
 

@@ -91,7 +91,7 @@ def test_a_new_service_changes_no_key():
 
 
 def test_a_client_key_of_the_frontend_is_none_between_router_and_engines():
-    fronted = plan(inference_router={"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"})
+    fronted = plan(inference_router={"frontend": "haproxy", "certificate": "/c", "certificate_key": "/k"})
     result = change(fronted, fronted, rekeyed=["frontend"], outdated=["decode-0"], keyed=["decode-0", "decode-1"])
     assert KEYS not in str(result["pauses"]) and result["held"] == ["decode-0"]
 

@@ -70,7 +70,7 @@ def test_the_page_of_the_plan_does_not_take_it_for_a_store():
 
 def test_keys_are_names_in_the_plan_and_never_values():
     secrets = {"api_key": "engines-value", "client_keys": "clients-value second"}
-    router = {"frontend": "nginx", "certificate": "/etc/ssl/x.pem", "certificate_key": "/etc/ssl/x.key"}
+    router = {"frontend": "haproxy", "certificate": "/etc/ssl/x.pem", "certificate_key": "/etc/ssl/x.key"}
     service = probe_of(planned(**ENABLED, inference_secrets=secrets, inference_router=router))
     assert service["secret_env"] == {"PROBE_ENGINE_KEY": "api_key", "PROBE_CLIENT_KEY": "client_keys"}
     assert "-value" not in json.dumps(service)

@@ -73,7 +73,7 @@ def test_without_a_key_nothing_is_named():
 
 FRONTEND = {
     "flavour": "load_balance",
-    "frontend": "nginx",
+    "frontend": "haproxy",
     "certificate": "/etc/tls/c.pem",
     "certificate_key": "/etc/tls/k.pem",
 }
@@ -86,7 +86,7 @@ def test_the_entry_is_the_frontend_of_clients():
         inference_verify={"ca_file": "/etc/ca.pem", "server_name": "llm.x"},
     )
     entry = found["entry"]
-    assert (entry["name"], entry["kind"], entry["api_key"]) == ("frontend", "nginx", "client_keys")
+    assert (entry["name"], entry["kind"], entry["api_key"]) == ("frontend", "frontend", "client_keys")
     assert entry["url"] == "https://10.0.0.1:8443"
     assert (entry["ca_path"], entry["server_name"]) == ("/etc/ca.pem", "llm.x")
     assert {"/instances/add", "/instances/remove", "/metrics", "/invocations"} <= set(entry["refused_paths"])

@@ -97,6 +97,12 @@ def router(plan):
     return next(service for service in plan["services"] if service["kind"] == "router")
 
 
+def configuration(plan):
+    """What the frontend's program reads."""
+    (frontend,) = (service for service in plan["services"] if service["kind"] == "frontend")
+    return next(file["content"] for file in frontend["files"] if file["path"].endswith(".cfg"))
+
+
 def refused(name, changes):
     with pytest.raises(PlanError) as caught:
         launch_plan(*family(name, changes))
@@ -107,7 +113,7 @@ def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
     words = {
         "flavour": "made_up",
         "args": {"policy": "low"},
-        "frontend": "nginx",
+        "frontend": "haproxy",
         "certificate": "/c.pem",
         "certificate_key": "/k.pem",
     }
@@ -138,11 +144,11 @@ def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
         ["made_up"],
         "",
     )
-    assert plan["verify"]["entry"]["kind"] == "nginx"  # where clients go
+    assert plan["verify"]["entry"]["kind"] == "frontend"  # where clients go
     read_plan(plan["verify"])
-    frontend = next(service for service in plan["services"] if service["kind"] == "frontend")["files"][0]["content"]
+    frontend = configuration(plan)
     assert "/workers/add" not in frontend and "/cache/drop" not in frontend
-    assert "/health { proxy_pass http://10.1.0.1:8000/alive; }" in frontend
+    assert "GET uri /alive\n" in frontend and "    server router 10.1.0.1:8000 " in frontend
     assert plan["findings"] == []
     watched = {name for name in exported(plan) if "router" in name or "made_up" in name}
     assert watched == {"made_up_requests_total"}
@@ -309,7 +315,7 @@ def test_every_packaged_router_has_a_judge():
 
 
 FRONTED = {
-    "inference_router": {"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"},
+    "inference_router": {"frontend": "haproxy", "certificate": "/c", "certificate_key": "/k"},
     "inference_secrets": {"client_keys": "y"},
 }
 
@@ -317,8 +323,7 @@ FRONTED = {
 def doors(name, changes):
     """The paths of the planned frontend that reach the router."""
     plan = launch_plan(*family(name, {**FRONTED, **changes}))
-    text = next(service for service in plan["services"] if service["kind"] == "frontend")["files"][0]["content"]
-    return re.findall(r"location = (/v1\S*|/(?!health|\.)\S*) ", text)
+    return sorted(" ".join(re.findall(r"acl (?:listed|served) path (.*)", configuration(plan))).split())
 
 
 COMPLETIONS = ["/v1/chat/completions", "/v1/completions"]
@@ -352,9 +357,8 @@ def test_clients_of_the_frontend_reach_what_the_engines_task_answers(changes, pa
 )
 def test_the_frontend_is_healthy_only_with_engines_behind_the_router(instances, router_path):
     plan = launch_plan(*family("cpu", {**FRONTED, "inference_pools.decode.instances": instances}))
-    frontend = next(service for service in plan["services"] if service["kind"] == "frontend")
     assert router(plan)["health"]["url"].endswith(router_path)
-    assert "location = /health { proxy_pass http://10.1.0.1:8000/health; }" in frontend["files"][0]["content"]
+    assert "GET uri /health\n" in configuration(plan) and "    server router 10.1.0.1:8000 " in configuration(plan)
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS.values(), ids=lambda item: item.name)
@@ -379,11 +383,11 @@ def test_no_router_has_options_for_tls(flavour):
 @pytest.mark.parametrize("bind", ["", "127.0.0.1", "0.0.0.0", "8.8.8.8"])
 def test_the_plain_http_between_frontend_and_router_does_not_leave_the_host(bind):
     changes = {**FRONTED, "inference_router.group": "decode"}
-    services = launch_plan(*family("p2p", {**changes, **({"inference_router.bind": bind} if bind else {})}))["services"]
-    (frontend,) = (service for service in services if service["kind"] == "frontend")
-    (routed,) = (service for service in services if service["kind"] == "router")
+    plan = launch_plan(*family("p2p", {**changes, **({"inference_router.bind": bind} if bind else {})}))
+    (frontend,) = (service for service in plan["services"] if service["kind"] == "frontend")
+    routed = router(plan)
     assert frontend["host"] == routed["host"] != "node1"
-    assert f"proxy_pass http://{routed['address']}:" in frontend["files"][0]["content"]
+    assert f"    server router {routed['address']}:8000 " in configuration(plan)
 
 
 @pytest.mark.parametrize(

@@ -448,7 +448,7 @@ def test_an_engine_that_grows_over_the_npus_of_another_waits_for_it():
 def test_only_the_service_that_loses_its_port_stops():
     """A frontend takes the port of the router; engines go on."""
     secrets = {"inference_secrets": {"client_keys": "k"}}
-    fronted = {"port": 8001, "frontend": "nginx", "frontend_port": 8000, "certificate": "/c", "certificate_key": "/k"}
+    fronted = {"port": 8001, "frontend": "haproxy", "frontend_port": 8000, "certificate": "/c", "certificate_key": "/k"}
     old, new = plan(), plan(inference_router=fronted, **secrets)
     running = {"n1": {"outdated": ["router"], "down": ["frontend"], "other": []}}
     result = steps(running, new, old, allow_pause=True)

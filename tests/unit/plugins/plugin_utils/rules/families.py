@@ -42,8 +42,8 @@ DECODE = {
 
 
 IMAGE = "registry.example/vllm-ascend@sha256:" + 64 * "0"
-# Everything between clients and engines: nginx with TLS, HAProxy, two routers.
-ENTRY = {"frontend": "nginx", "certificate": "/c", "certificate_key": "/k", "instances": 2, "balancer": "haproxy"}
+# Everything between clients and engines: TLS and keys, HAProxy, two routers.
+ENTRY = {"frontend": "haproxy", "certificate": "/c", "certificate_key": "/k", "instances": 2, "balancer": "haproxy"}
 
 
 def _apart(release: str, transfer: str, **words: t.Any) -> dict[str, t.Any]:

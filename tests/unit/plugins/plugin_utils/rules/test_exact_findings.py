@@ -166,7 +166,7 @@ ROWS = (
     Row("p2p", {"inference_secrets.api_key": True}),
     Row("p2p", {"inference_secrets.api_key": 12345}),
     Row("p2p", {"inference_secrets.api_key": "   "}),
-    Row("p2p", {"inference_secrets.client_keys": "one tw,o", f"{ROUTER}.frontend": "nginx", **CERTIFIED}),
+    Row("p2p", {"inference_secrets.client_keys": "one tw,o", f"{ROUTER}.frontend": "haproxy", **CERTIFIED}),
     Row("p2p", {"inference_secrets.client_key": "one", "inference_secrets.apikey": "one"}),
     # code of a model: of a repository, and where the option is on
     Row("p2p", {"inference_model.path": "org/model", **OF_NO_ADVISORY}),
@@ -904,7 +904,7 @@ ROWS = (
         "p2p",
         {
             f"{ROUTER}.bind": "0.0.0.0",
-            f"{ROUTER}.frontend": "nginx",
+            f"{ROUTER}.frontend": "haproxy",
             **CERTIFIED,
             "inference_secrets.client_keys": "one",
         },
@@ -914,18 +914,22 @@ ROWS = (
     # the frontend and its certificate
     Row(
         "p2p",
-        {f"{ROUTER}.frontend": "nginx", f"{ROUTER}.certificate": "/c.pem", "inference_secrets.client_keys": "one"},
+        {f"{ROUTER}.frontend": "haproxy", f"{ROUTER}.certificate": "/c.pem", "inference_secrets.client_keys": "one"},
     ),
-    Row(
-        "p2p",
-        {f"{ROUTER}.frontend": "nginx", f"{ROUTER}.certificate_key": "/c.key", "inference_secrets.client_keys": "one"},
-    ),
-    Row("p2p", {f"{ROUTER}.frontend": "nginx", "inference_secrets.client_keys": "one"}),
-    Row("docker", {f"{ROUTER}.frontend": "nginx", **CERTIFIED, "inference_secrets.client_keys": "one"}),
     Row(
         "p2p",
         {
-            f"{ROUTER}.frontend": "nginx",
+            f"{ROUTER}.frontend": "haproxy",
+            f"{ROUTER}.certificate_key": "/c.key",
+            "inference_secrets.client_keys": "one",
+        },
+    ),
+    Row("p2p", {f"{ROUTER}.frontend": "haproxy", "inference_secrets.client_keys": "one"}),
+    Row("docker", {f"{ROUTER}.frontend": "haproxy", **CERTIFIED, "inference_secrets.client_keys": "one"}),
+    Row(
+        "p2p",
+        {
+            f"{ROUTER}.frontend": "haproxy",
             **CERTIFIED,
             "inference_secrets.client_keys": "one",
             f"{ROUTER}.flavour": "none",
@@ -936,7 +940,7 @@ ROWS = (
         "p2p",
         {
             f"{ROUTER}.frontend_paths": ["/v1/models", "v1/x", "/instances/add", "/metrics"],
-            f"{ROUTER}.frontend": "nginx",
+            f"{ROUTER}.frontend": "haproxy",
             **CERTIFIED,
             "inference_secrets.client_keys": "one",
         },

@@ -28,7 +28,6 @@ LOWER = (
     "use_ascend_direct",
     "gpu-memory",
     "enable_",
-    "nginx",
     "enforce-eager",
     "root_fs_dir",
     "kthena-router",
