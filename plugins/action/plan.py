@@ -55,11 +55,11 @@ ARGUMENTS = {
 }
 
 
-FIX_OF_OTHERS = "define what it refers to, or correct the name; for a vault give --ask-vault-pass or --vault-password-file"
-# Ansible evaluates a variable of one host for another one without hostvars.
-FIX_OF_HOSTVARS = (
-    "write the value itself, or put it into a variable of a group that both hosts have: a value that is read for another host knows no hostvars"
+FIX_OF_OTHERS = (
+    "define what it refers to, or correct the name; for a vault give --ask-vault-pass or --vault-password-file"
 )
+# Ansible evaluates a variable of one host for another one without hostvars.
+FIX_OF_HOSTVARS = "write the value itself, or put it into a variable of a group that both hosts have: a value that is read for another host knows no hostvars"
 
 
 class Remembered(dict[str, t.Any]):
