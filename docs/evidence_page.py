@@ -42,13 +42,14 @@ Evidence from racks
 
 For those who ask on which hardware this collection has run, and for those who can show it. The tests of the collection simulate NPUs. A row of this
 table is the archive of a handover (``acceptance``) of a real rack, which everybody can replay.
+No row comes from a simulator, from a report of a user in words, or from a claim of a guide.
 
 What was proven
 ---------------
 
 """
 EMPTY = """\
-Nothing so far: nobody has handed in an archive. No row comes from a simulator, from a report of a user in words, or from a claim of a guide.
+Nothing so far: nobody has handed in an archive.
 """
 TAIL = """\
 

@@ -212,6 +212,7 @@ def test_the_page_and_the_tables_of_the_readmes_are_those_of_the_shelf():
 
 def test_an_archive_gets_a_row_in_all_tables(tmp_path, handover):
     row, _problems = shelf.judged(archive(tmp_path, handover))
+    assert "No row comes from a simulator" in evidence_page.page([row])
     assert "   * - Release\n" in evidence_page.page([row]) and "     - ``rack.tar.gz``\n" in evidence_page.page([row])
     for name, (empty, head) in evidence_page.READMES.items():
         text = (shelf.ROOT / name).read_text(encoding="utf-8")
