@@ -194,31 +194,26 @@ def source_of(release: str) -> str:
 
 def proxies(release: str) -> Path:
     """The unpacked examples of a release's source distribution; nothing of it is built."""
-    version = source_of(release)
-    folder = CACHE / f"vllm-ascend-{version}"
+    return unpacked("vllm-ascend", source_of(release), "/examples/")
+
+
+def unpacked(package: str, version: str, part: str) -> Path:
+    """The Python files of a source distribution whose path has ``part``; nothing of it is built."""
+    folder = CACHE / f"{package}-{version}{'-source' if package == 'vllm' else ''}"
 
     def make() -> None:
         stub = Path(__file__).parent / "no_build"
         run(
-            *(
-                str(base() / "bin" / "python"),
-                "-m",
-                "pip",
-                "download",
-                "--quiet",
-                "--no-deps",
-                "--no-binary",
-                "vllm-ascend",
-            ),
-            *("--no-build-isolation", "--use-pep517", "-d", str(CACHE), f"vllm-ascend=={version}"),
+            *(str(base() / "bin" / "python"), "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", package),
+            *("--no-build-isolation", "--use-pep517", "-d", str(CACHE), f"{package}=={version}"),
             env={**os.environ, "PYTHONPATH": str(stub)},
         )
-        archive = next(CACHE.glob(f"vllm_ascend-{version}*.tar.gz"))
+        archive = next(CACHE.glob(f"{package.replace('-', '_')}-{version}*.tar.gz"))
         with tarfile.open(archive) as packed:
             members = [
                 getmember
                 for getmember in packed.getmembers()
-                if "/examples/" in getmember.name and getmember.name.endswith(".py")
+                if part in getmember.name and getmember.name.endswith(".py")
             ]
             for member in members:
                 member.name = member.name.split("/", 1)[1]

@@ -30,12 +30,12 @@ SPAN = (25000, 25999)
 Verdicts = list[str]
 
 
-def vllm(version: str, commands: t.Sequence[t.Sequence[str]]) -> Verdicts:
-    """``vllm serve MODEL ...`` against that vLLM's parser, all in one process: importing vLLM is what takes time."""
+def vllm(version: str, commands: t.Sequence[t.Sequence[str]], asked: str = "check") -> Verdicts:
+    """``vllm serve MODEL ...`` against that vLLM's parser, all in one process: importing vLLM is what takes time. ``asked`` is for ``vllm_parser.py``."""
     python, env = environments.vllm(version)
     script = Path(__file__).with_name("vllm_parser.py")
-    lines = "".join(json.dumps(list(command[2:])) + "\n" for command in commands)
-    done = subprocess.run([python, script, "check"], input=lines, text=True, capture_output=True, check=False, env=env)
+    lines = "".join(json.dumps(list(command[command.index("serve") + 1 :])) + "\n" for command in commands)
+    done = subprocess.run([python, script, asked], input=lines, text=True, capture_output=True, check=False, env=env)
     if done.returncode:
         raise SystemExit(f"the parser of vLLM {version} cannot be imported:\n{done.stderr[-3000:]}")
     return [json.loads(line)["message"] for line in done.stdout.splitlines()]

@@ -6,6 +6,7 @@
 ``vllm_parser.py flags`` prints the parser's options as JSON, for collect_flags.py.
 ``vllm_parser.py check`` reads one JSON list of words per line (what stands after ``vllm serve``) and answers each with
 one JSON line ``{"ok": true, "message": ""}``: argparse, then ``EngineArgs``, then ``KVTransferConfig``.
+``vllm_parser.py client`` does the same with what stands after ``vllm bench serve``: argparse.
 
 What it cannot see: the content of --additional-config and of kv_connector_extra_config, the connector's name, and
 whatever depends on the model. Rules of the planner judge those.
@@ -14,6 +15,7 @@ whatever depends on the model. Rules of the planner judge those.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import io
 import json
@@ -56,6 +58,14 @@ def parser() -> tuple[t.Any, t.Any]:
         if "--quantization" in action.option_strings and action.choices and "ascend" not in action.choices:
             action.choices = [*action.choices, "ascend"]  # vLLM-Ascend's platform adds it in the same way
     return made, cli_args
+
+
+def client_parser() -> t.Any:
+    """The parser of ``vllm bench serve``."""
+    let_models_be_registered_twice()
+    made = first("vllm.utils.argparse_utils", "vllm.utils").FlexibleArgumentParser(prog="vllm bench serve")
+    importlib.import_module("vllm.benchmarks.serve").add_cli_args(made)
+    return made
 
 
 SAMPLES = (("int", "5"), ("float", "0.5"), ("size", "2k"), ("json", "{}"))
@@ -117,22 +127,25 @@ def flags(made: t.Any) -> dict[str, dict[str, t.Any]]:
     return found
 
 
-def refusal(made: t.Any, module: t.Any, words: list[str]) -> str:
-    """Why this vLLM does not accept the words; an empty string if it does."""
+def build(module: t.Any, space: t.Any) -> None:
+    """What ``vllm serve`` makes of its arguments before the engine starts."""
     from vllm.config import KVTransferConfig
     from vllm.engine.arg_utils import EngineArgs
 
+    if hasattr(module, "validate_parsed_serve_args"):
+        space.subparser = "serve"
+        module.validate_parsed_serve_args(space)
+    config = getattr(EngineArgs.from_cli_args(space), "kv_transfer_config", None)
+    if isinstance(config, dict):
+        KVTransferConfig(**config)
+
+
+def refusal(made: t.Any, words: list[str], then: t.Callable[[t.Any], None]) -> str:
+    """Why this vLLM does not accept the words, or what ``then`` makes of them; an empty string if it does."""
     output = io.StringIO()
     with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
         try:
-            space = made.parse_args(words)
-            if hasattr(module, "validate_parsed_serve_args"):
-                space.subparser = "serve"
-                module.validate_parsed_serve_args(space)
-            engine = EngineArgs.from_cli_args(space)
-            config = getattr(engine, "kv_transfer_config", None)
-            if isinstance(config, dict):
-                KVTransferConfig(**config)
+            then(made.parse_args(words))
         except SystemExit:
             lines = output.getvalue().strip().splitlines()
             return next((line for line in reversed(lines) if "error:" in line), lines[-1] if lines else "refused")
@@ -145,12 +158,12 @@ def main() -> None:
     """Answer on the real standard output; vLLM's imports may print to it before."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    made, module = parser()
+    made, module = (client_parser(), None) if sys.argv[1:] == ["client"] else parser()
     if sys.argv[1:] == ["flags"]:
         json.dump(flags(made), out)
     else:
         for line in sys.stdin:
-            message = refusal(made, module, json.loads(line))
+            message = refusal(made, json.loads(line), functools.partial(build, module) if module else repr)
             out.write(json.dumps({"ok": not message, "message": message}) + "\n")
     out.flush()
     os._exit(0)  # threads that vLLM starts would keep the process alive
