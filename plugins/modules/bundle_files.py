@@ -139,7 +139,7 @@ packages:
   returned: success
   type: list
   elements: str
-  sample: [nginx]
+  sample: [haproxy]
 packages_of_dnf:
   description: Names of those packages that a host with dnf lacks, and with O(offered) that no package source of the host offers.
   returned: success

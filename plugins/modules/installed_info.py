@@ -63,7 +63,7 @@ EXAMPLES = r"""
   ascend.inference.installed_info:
     environments: [/opt/ascend-inference/venvs]
     models: [/models/DeepSeek-R1_w8a8_mtp]
-    files: [/usr/sbin/nginx]
+    files: [/usr/sbin/haproxy]
   register: installed
 
 - name: Install the router, unless it is installed
@@ -112,7 +112,7 @@ files:
   description: Each file of O(files), null if it does not exist. C(origin) is the archive that this collection took it from.
   returned: success
   type: dict
-  sample: {/usr/sbin/nginx: {sha256: 0c1f, mode: "0755", owner: root, origin: ""}}
+  sample: {/usr/sbin/haproxy: {sha256: 0c1f, mode: "0755", owner: root, origin: ""}}
 cann:
   description:
     - Each folder of O(cann) with C(installed), the completely installed packages by kind and version, and C(interrupted), the package files

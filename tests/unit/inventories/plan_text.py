@@ -7,7 +7,7 @@ Of services of a kind, and of other lists, the first is complete. The second and
 names, ports, ranks and devices count on; those between them are only counted. Of the engines one kind is complete, and the others are shown beside
 it; a plan may be shown beside another one. ``NAME``, ``ADDRESS`` and ``DIRECTORY`` are those of the service, so that what differs has another meaning.
 Facts of the release are left out: they are compared with the release's own sources elsewhere. So are the scripts in ConfigMaps, whose names have a
-hash of them: services show what they run with.
+hash of them: services show what they run with. So are programs that are the same in every plan.
 """
 
 from __future__ import annotations
@@ -65,11 +65,15 @@ def _text(shown: Data) -> str:
     return HEAD + yaml.safe_dump(shown, sort_keys=True, width=150, allow_unicode=True, default_flow_style=None)
 
 
+def _lines_of(file: Data) -> list[str]:
+    return ["as the collection has it"] if file["path"].endswith(".lua") else file["content"].splitlines()
+
+
 def _readable(service: Data, directory: str) -> dict[str, t.Any]:
     """A service without its digest, with one line for each argument and each property of a JSON value."""
     found = {name: value for name, value in service.items() if name not in ("digest", "name", "kind")}
     found["argv"] = _arguments(service["argv"])
-    files = {file["path"]: {**file, "content": file["content"].splitlines()} for file in service["files"]}
+    files = {file["path"]: {**file, "content": _lines_of(file)} for file in service["files"]}
     found["files"] = {path: {name: file[name] for name in file if name != "path"} for path, file in files.items()}
     text = json.dumps(found).replace(directory, "DIRECTORY")
     for own in ("name", "address"):
