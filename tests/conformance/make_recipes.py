@@ -64,6 +64,11 @@ UNREAD = {
     "docs/source/tutorials/features/pd_disaggregation_mooncake_multi_node.md": "it names no model",
     "docs/source/tutorials/features/long_sequence_context_parallel_multi_node.md": "it names no model",
 }
+# What the configuration code of a page's release refuses, as the judge says, and no rule knows
+REFUSED = {
+    ("docs/source/tutorials/models/Hy3-preview.md", "0.23.0.post1"): "this release refuses method mtp for this model when an engine starts; "
+    "set inference_args: {speculative-config: null}",
+}
 LEFT_OUT = (
     "inference_engine",
     "inference_engine_install",
@@ -74,14 +79,20 @@ LEFT_OUT = (
 # What belongs to the source's own scripts, machines and measurements
 OWN_ENV = {
     "DISAGGREGATED_PREFILL_PROXY_SCRIPT",
+    "DP_SIZE",
     "ENCODE_PORT",
+    "IMAGE",
     "IP_ADDRESS",
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
+    "MODEL_PATH",
+    "NAME",
     "NETWORK_CARD_NAME",
     "PD_PORT",
     "PROXY_PORT",
     "SERVER_PORT",
+    "TP_SIZE",
+    "VLLM_SERVER_DEV_MODE",
     "VLLM_TORCH_PROFILER_WITH_STACK",
     "VLLM_USE_MODELSCOPE",
 }
@@ -230,6 +241,7 @@ def _compile(found: Compiled, entry: t.Mapping[str, t.Any], release: str) -> Non
     ):
         return
     made = recipe(documented, release, f"vllm-ascend {release}: {entry['source']['path']}")
+    made["notes"] += [REFUSED[page] for page in [(entry["source"]["path"], release)] if page in REFUSED]
     same = [other for other in found.recipes if other == name or other.startswith(f"{name}-")]
     if any(_alike(made, found.recipes[other]) for other in same):
         return

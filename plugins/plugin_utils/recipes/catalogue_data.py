@@ -1197,11 +1197,11 @@ glm-5.3-w8a8c8-a3-mixed-1m
       OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True VLLM_ASCEND_ENABLE_MLAPO=1
 hy3-preview-a3-mixed
   from a3 1 Hy3-preview 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/Hy3-preview.md'
+  note 'this release refuses method mtp for this model when an engine starts; set inference_args: {speculative-config: null}'
   deployment inference_kv_transfer=none
   pools colocated
   colocated expert_parallel=true instances=1 tensor_parallel_size=16 --enable-auto-tool-choice --enable-ep-weight-filter --max-model-len=32768
       --max-num-seqs=8 --reasoning-parser=hy_v3 --speculative-config.method=mtp --speculative-config.num_speculative_tokens=1 --tool-call-parser=hy_v3
-      'IMAGE=quay.io/ascend/vllm-ascend:|vllm_ascend_version|-a3' MODEL_PATH=/models/Hy3-preview NAME=vllm-ascend
 hy4-preview-a3-mixed
   from a3 1 Hy4-preview 0.30.0rc2 'vllm-ascend 0.30.0rc2: docs/source/tutorials/models/Hy4-preview.md'
   deployment inference_kv_transfer=none
@@ -1309,7 +1309,7 @@ kimi-k2.6-w4a8-a3-254k-1k-tpot20
   all expert_parallel=true instances=1 tensor_parallel_size=16 --gpu-memory-utilization=0.95 --max-model-len=262144 --max-num-seqs=1
       --reasoning-parser=kimi_k2 --safetensors-load-strategy=prefetch --seed=1024 --tool-call-parser=kimi_k2 --trust-remote-code HCCL_CONNECT_TIMEOUT=120
       HCCL_EXEC_TIMEOUT=204 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
-      TASK_QUEUE_ENABLE=1 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=30000 VLLM_RPC_TIMEOUT=3600000 VLLM_SERVER_DEV_MODE=1
+      TASK_QUEUE_ENABLE=1 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=30000 VLLM_RPC_TIMEOUT=3600000
   prefill '--additional-config={"enable_fused_mc2":1,"enable_mlapo":true}' --enforce-eager --max-num-batched-tokens=8192
       '--speculative-config={"method":"dflash","model":"z-lab/Kimi-K2.5-DFlash","num_speculative_tokens":1}' HCCL_BUFFSIZE=512
   decode '--additional-config={"enable_fused_mc2":1,"enable_mlapo":true,"recompute_scheduler_enable":true}'
@@ -1322,7 +1322,7 @@ kimi-k2.6-w4a8-a3-3.5k-1.5k-tpot50
   all expert_parallel=true instances=1 load_balancing=external --enable-prefix-caching=false --max-model-len=20000 --max-num-seqs=32
       --safetensors-load-strategy=prefetch --seed=1024 --trust-remote-code HCCL_CONNECT_TIMEOUT=120 HCCL_EXEC_TIMEOUT=204 HCCL_OP_EXPANSION_MODE=AIV
       OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=30000
-      VLLM_RPC_TIMEOUT=3600000 VLLM_SERVER_DEV_MODE=1
+      VLLM_RPC_TIMEOUT=3600000
   prefill data_parallel_size=2 tensor_parallel_size=8 '--additional-config={"enable_fused_mc2":1,"enable_mlapo":true}' --enforce-eager
       --gpu-memory-utilization=0.94 --max-num-batched-tokens=8192
       '--speculative-config={"method":"dflash","model":"z-lab/Kimi-K2.5-DFlash","num_speculative_tokens":1}' HCCL_BUFFSIZE=512
@@ -1336,7 +1336,6 @@ kimi-k2.6-w4a8-a3-64k-1k-tpot50
   all expert_parallel=true instances=1 load_balancing=external --max-model-len=68000 --max-num-seqs=16 --safetensors-load-strategy=prefetch --seed=1024
       --trust-remote-code HCCL_CONNECT_TIMEOUT=120 HCCL_EXEC_TIMEOUT=204 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false
       PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=30000 VLLM_RPC_TIMEOUT=3600000
-      VLLM_SERVER_DEV_MODE=1
   prefill data_parallel_size=2 tensor_parallel_size=8 '--additional-config={"enable_fused_mc2":1,"enable_mlapo":true}' --enforce-eager
       --gpu-memory-utilization=0.94 --max-num-batched-tokens=8192
       '--speculative-config={"method":"dflash","model":"z-lab/Kimi-K2.5-DFlash","num_speculative_tokens":1}' HCCL_BUFFSIZE=512
@@ -1373,7 +1372,7 @@ kimi-k2.7-code-w4a8-a3-254k-1k-tpot20
   all expert_parallel=true instances=1 tensor_parallel_size=16 --gpu-memory-utilization=0.95 --max-model-len=262144 --max-num-seqs=1
       --reasoning-parser=kimi_k2 --safetensors-load-strategy=prefetch --seed=1024 --tool-call-parser=kimi_k2 --trust-remote-code HCCL_CONNECT_TIMEOUT=120
       HCCL_EXEC_TIMEOUT=204 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
-      TASK_QUEUE_ENABLE=1 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=30000 VLLM_RPC_TIMEOUT=3600000 VLLM_SERVER_DEV_MODE=1
+      TASK_QUEUE_ENABLE=1 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=30000 VLLM_RPC_TIMEOUT=3600000
   prefill '--additional-config={"enable_fused_mc2":1,"enable_mlapo":true}' --enforce-eager --max-num-batched-tokens=8192
       '--speculative-config={"method":"dflash","model":"z-lab/Kimi-K2.5-DFlash","num_speculative_tokens":1}' HCCL_BUFFSIZE=512
   decode '--additional-config={"enable_fused_mc2":1,"enable_mlapo":true,"recompute_scheduler_enable":true}'
@@ -1386,7 +1385,7 @@ kimi-k2.7-code-w4a8-a3-3.5k-1.5k-tpot50
   all expert_parallel=true instances=1 load_balancing=external --enable-prefix-caching=false --max-model-len=20000 --max-num-seqs=32
       --safetensors-load-strategy=prefetch --seed=1024 --trust-remote-code HCCL_CONNECT_TIMEOUT=120 HCCL_EXEC_TIMEOUT=204 HCCL_OP_EXPANSION_MODE=AIV
       OMP_NUM_THREADS=1 OMP_PROC_BIND=false PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=30000
-      VLLM_RPC_TIMEOUT=3600000 VLLM_SERVER_DEV_MODE=1
+      VLLM_RPC_TIMEOUT=3600000
   prefill data_parallel_size=2 tensor_parallel_size=8 '--additional-config={"enable_fused_mc2":1,"enable_mlapo":true}' --enforce-eager
       --gpu-memory-utilization=0.94 --max-num-batched-tokens=8192
       '--speculative-config={"method":"dflash","model":"z-lab/Kimi-K2.5-DFlash","num_speculative_tokens":1}' HCCL_BUFFSIZE=512
@@ -1400,7 +1399,6 @@ kimi-k2.7-code-w4a8-a3-64k-1k-tpot50
   all expert_parallel=true instances=1 load_balancing=external --max-model-len=68000 --max-num-seqs=16 --safetensors-load-strategy=prefetch --seed=1024
       --trust-remote-code HCCL_CONNECT_TIMEOUT=120 HCCL_EXEC_TIMEOUT=204 HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false
       PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=30000 VLLM_RPC_TIMEOUT=3600000
-      VLLM_SERVER_DEV_MODE=1
   prefill data_parallel_size=2 tensor_parallel_size=8 '--additional-config={"enable_fused_mc2":1,"enable_mlapo":true}' --enforce-eager
       --gpu-memory-utilization=0.94 --max-num-batched-tokens=8192
       '--speculative-config={"method":"dflash","model":"z-lab/Kimi-K2.5-DFlash","num_speculative_tokens":1}' HCCL_BUFFSIZE=512
@@ -1425,10 +1423,9 @@ kimi-k3-a3-mixed
   pools colocated
   colocated data_parallel_size=4 expert_parallel=true instances=1 tensor_parallel_size=16 '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}'
       --enable-auto-tool-choice --enable-prefix-caching --gpu-memory-utilization=0.85 --max-model-len=133120 --max-num-batched-tokens=8192 --max-num-seqs=16
-      --quantization=ascend --reasoning-parser=kimi_k3 --safetensors-load-strategy=lazy --tokenizer-mode=kimi_k3 --tool-call-parser=kimi_k3 DP_SIZE=4
+      --quantization=ascend --reasoning-parser=kimi_k3 --safetensors-load-strategy=lazy --tokenizer-mode=kimi_k3 --tool-call-parser=kimi_k3
       HCCL_BUFFSIZE=1024 HCCL_BUFFSIZE_EP=2048 HCCL_INTRA_PCIE_ENABLE=1 HCCL_INTRA_ROCE_ENABLE=0 HCCL_OP_EXPANSION_MODE=AIV OMP_PROC_BIND=false
-      OPENBLAS_NUM_THREADS=1 PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TP_SIZE=16 VLLM_ENGINE_READY_TIMEOUT_S=7200
-      VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=3000
+      OPENBLAS_NUM_THREADS=1 PYTORCH_NPU_ALLOC_CONF=expandable_segments:True VLLM_ENGINE_READY_TIMEOUT_S=7200 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=3000
 minimax-m2-a2-mixed
   from a2 1 MiniMax-M2 0.23.0.post1 'vllm-ascend 0.23.0.post1: docs/source/tutorials/models/MiniMax-M2.md'
   note 'colocated: --speculative-config names something of the site; it is left out'
@@ -1977,10 +1974,10 @@ qwen3.8-2.4t-a2-mixed
   colocated data_parallel_size=8 expert_parallel=true instances=1 tensor_parallel_size=8
       '--additional-config={"enable_cpu_binding":true,"enable_fused_mc2":1}' '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}'
       --enable-prefix-caching --gpu-memory-utilization=0.92 --max-model-len=262144 --max-num-batched-tokens=4096 --max-num-seqs=8 --quantization=ascend
-      --safetensors-load-strategy=lazy '--speculative-config={"method":"qwen3_5_mtp","num_speculative_tokens":1}' --trust-remote-code DP_SIZE=8
-      HCCL_BUFFSIZE=1024 HCCL_BUFFSIZE_EP=2048 HCCL_CONNECT_TIMEOUT=1800 HCCL_EXEC_TIMEOUT=1800 HCCL_INTRA_PCIE_ENABLE=1 HCCL_INTRA_ROCE_ENABLE=0
-      HCCL_OP_EXPANSION_MODE=AIV OMP_NUM_THREADS=1 OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
-      TASK_QUEUE_ENABLE=1 TP_SIZE=8 VLLM_ENGINE_READY_TIMEOUT_S=7200 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=3000
+      --safetensors-load-strategy=lazy '--speculative-config={"method":"qwen3_5_mtp","num_speculative_tokens":1}' --trust-remote-code HCCL_BUFFSIZE=1024
+      HCCL_BUFFSIZE_EP=2048 HCCL_CONNECT_TIMEOUT=1800 HCCL_EXEC_TIMEOUT=1800 HCCL_INTRA_PCIE_ENABLE=1 HCCL_INTRA_ROCE_ENABLE=0 HCCL_OP_EXPANSION_MODE=AIV
+      OMP_NUM_THREADS=1 OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TASK_QUEUE_ENABLE=1
+      VLLM_ENGINE_READY_TIMEOUT_S=7200 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=3000
 qwen3.8-2.4t-a3-mixed
   from a3 4 Qwen3.8-2.4T-A95B 0.30.0rc2 'vllm-ascend 0.30.0rc2: docs/source/tutorials/models/Qwen3.8-2.4T-A95B.md'
   deployment inference_kv_transfer=none
@@ -1988,9 +1985,9 @@ qwen3.8-2.4t-a3-mixed
   colocated data_parallel_size=4 expert_parallel=true instances=1 tensor_parallel_size=16
       '--additional-config={"enable_cpu_binding":true,"enable_fused_mc2":1}' '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}'
       --enable-prefix-caching --gpu-memory-utilization=0.85 --max-model-len=131072 --max-num-batched-tokens=16384 --max-num-seqs=8 --quantization=ascend
-      --safetensors-load-strategy=lazy '--speculative-config={"method":"qwen3_5_mtp","num_speculative_tokens":1}' --trust-remote-code DP_SIZE=4
-      HCCL_BUFFSIZE=1024 HCCL_BUFFSIZE_EP=2048 HCCL_INTRA_ROCE_ENABLE=0 HCCL_OP_EXPANSION_MODE=AIV OPENBLAS_NUM_THREADS=1
-      PYTORCH_NPU_ALLOC_CONF=expandable_segments:True TP_SIZE=16 VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=3000
+      --safetensors-load-strategy=lazy '--speculative-config={"method":"qwen3_5_mtp","num_speculative_tokens":1}' --trust-remote-code HCCL_BUFFSIZE=1024
+      HCCL_BUFFSIZE_EP=2048 HCCL_INTRA_ROCE_ENABLE=0 HCCL_OP_EXPANSION_MODE=AIV OPENBLAS_NUM_THREADS=1 PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
+      VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS=3000
 qwen3.8-27b-w8a8-a2-mixed
   from a2 1 Qwen3.8-27B-w8a8 0.30.0rc2 'vllm-ascend 0.30.0rc2: docs/source/tutorials/models/Qwen3.8-27B.md'
   deployment inference_kv_transfer=none
@@ -1999,7 +1996,7 @@ qwen3.8-27b-w8a8-a2-mixed
       '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --enable-prefix-caching --gpu-memory-utilization=0.85 --max-model-len=131072
       --max-num-batched-tokens=16384 --max-num-seqs=32 --quantization=ascend
       '--speculative-config={"enforce_eager":true,"method":"qwen3_5_mtp","num_speculative_tokens":3}' --trust-remote-code HCCL_BUFFSIZE=512
-      MODEL_PATH=Eco-Tech/Qwen3.8-27B-w8a8 PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
+      PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
 qwen3.8-27b-w8a8-a3-mixed
   from a3 1 Qwen3.8-27B-w8a8 0.30.0rc2 'vllm-ascend 0.30.0rc2: docs/source/tutorials/models/Qwen3.8-27B.md'
   deployment inference_kv_transfer=none
@@ -2008,7 +2005,7 @@ qwen3.8-27b-w8a8-a3-mixed
       '--compilation-config={"cudagraph_mode":"FULL_DECODE_ONLY"}' --enable-prefix-caching --gpu-memory-utilization=0.85 --max-model-len=131072
       --max-num-batched-tokens=16384 --max-num-seqs=32 --quantization=ascend
       '--speculative-config={"enforce_eager":true,"method":"qwen3_5_mtp","num_speculative_tokens":3}' --trust-remote-code HCCL_BUFFSIZE=512
-      MODEL_PATH=Eco-Tech/Qwen3.8-27B-w8a8 PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
+      PYTORCH_NPU_ALLOC_CONF=expandable_segments:True
 qwen3.8-flash-next-w8a8-a3-mixed
   from a3 1 Qwen3.8-Flash-Next-w8a8-mtp 0.30.0rc2 'vllm-ascend 0.30.0rc2: docs/source/tutorials/models/Qwen3.8-Flash-Next.md'
   deployment inference_kv_transfer=none
@@ -2018,6 +2015,5 @@ qwen3.8-flash-next-w8a8-a3-mixed
       '--compilation-config={"cudagraph_capture_sizes":[4,8,12,16,20,24,28,32],"cudagraph_mode":"FULL_DECODE_ONLY"}' --enable-auto-tool-choice
       --enable-prefix-caching --gpu-memory-utilization=0.93 --mamba-cache-mode=align --max-model-len=135168 --max-num-batched-tokens=4096 --max-num-seqs=8
       --quantization=ascend --reasoning-parser=qwen3 '--speculative-config={"enforce_eager":true,"method":"qwen3_5_mtp","num_speculative_tokens":3}'
-      --tool-call-parser=qwen3_xml --trust-remote-code MODEL_PATH=/models/Qwen3.8-Flash-Next-w8a8-mtp VLLM_ASCEND_ENABLE_QSA_E3V=1
-      VLLM_ASCEND_ENABLE_QSA_LIGHTNING_INDEXER=1
+      --tool-call-parser=qwen3_xml --trust-remote-code VLLM_ASCEND_ENABLE_QSA_E3V=1 VLLM_ASCEND_ENABLE_QSA_LIGHTNING_INDEXER=1
 """

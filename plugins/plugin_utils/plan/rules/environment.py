@@ -37,6 +37,7 @@ HOLD = (
 )
 ONLY_V1 = (0, 10)  # from this vLLM on the release has no other engine
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+DEV_MODE = "VLLM_SERVER_DEV_MODE"
 SECRET = re.compile(r"(API_KEY|_TOKEN|PASSWORD|SECRET)$")
 HUB = re.compile(r"^(HF|HUGGING_?FACE|MODELSCOPE|MS)_.*TOKEN$", re.IGNORECASE)
 LOCAL_MODEL = "Download the model to a folder with this token, and set inference_model.path to the folder: engines then ask no hub."
@@ -215,6 +216,23 @@ def secrets(case: Case) -> t.Iterator[Finding]:
             fix = "Set inference_secrets.api_key instead." if name == "VLLM_API_KEY" else ""
             fix = LOCAL_MODEL if HUB.search(name) else fix
             yield Finding.at(path, "(hidden)", f"{name} looks like a secret in a plain variable", fix)
+
+
+@RULES.rule(
+    "ENV-DEV-MODE",
+    "Remove it, or accept it for an engine that only a test reaches.",
+    "vllm/envs.py and its API server: development endpoints, which warn of themselves at start; the middleware for keys knows paths below /v1",
+    "warning",
+)
+def dev_mode(case: Case) -> t.Iterator[Finding]:
+    """Engines open vLLM's development endpoints, such as /collective_rpc, /sleep and /reset_prefix_cache.
+
+    Whoever reaches an engine's port, also without the key, can call methods of its workers, put it to sleep or empty its cache.
+    """
+    for view in case.engine_views:
+        value = str(view.env.get(DEV_MODE) or "")
+        if view.sets_env(DEV_MODE) and value not in ("", "0"):
+            yield Finding.at(view.env_path(DEV_MODE), value, f"{DEV_MODE} is {value}")
 
 
 @RULES.rule(

@@ -1101,6 +1101,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ENV-VALUE", "p2p", {"inference_env.HCCL_LOGIC_SUPERPOD_ID": "pod1"}),
     W("ENV-RANKS", "p2p", {f"{D}.env.VLLM_DP_RANK": 1}),
     W("ENV-RANKS", "p2p", {f"{P}.env.VLLM_PORT": 30000}),
+    W("ENV-DEV-MODE", "p2p", {f"{P}.env.VLLM_SERVER_DEV_MODE": "1"}),
     W("ENV-PATH", "p2p", {f"{P}.env.PATH": "/opt/own/bin"}),
     # hosts and containers
     M("INTERFACE-LOOPBACK", "p2p", {"node2.inference_interface": "lo"}),
