@@ -60,6 +60,15 @@ class Answer(NamedTuple):
         """Whether the key is wrong: then the service is there, and nothing is wrong with it."""
         return self.status in (401, 403)
 
+    @property
+    def fault(self) -> str:
+        """The fault (faults.FAULTS) of an engine that was asked directly and gave no whole answer. 405 and 501: it knows no POST of a completion."""
+        if self.unauthorized:
+            return "unauthorized"
+        if self.status in (405, 501):
+            return "not_openai"
+        return {"timeout": "hangs", "http_error": "unready"}.get(self.problem, "dead")
+
 
 def read_answer(reply: Reply) -> Answer:
     """A completion that was not streamed."""

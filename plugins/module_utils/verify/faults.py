@@ -104,6 +104,11 @@ FAULTS = {
         "restart, or a device network fault (hccn link, TLS switch, ASCEND_CONNECT_TIMEOUT).",
         "Run check, which pings the device network, and read decode's log.",
     ),
+    "kv_error": Fault(
+        "Prefill answered, and decode refuses the request with its KV: the KV could not be loaded (kv_load_failure_policy is fail), or its engine core has "
+        "exited.",
+        "Read decode's log of this time, and run check, which pings the device network.",
+    ),
     "no_callback": Fault(
         "Decode asks for KV by a call to this host, as it does to a layerwise proxy. Without the call it waits for ever, so nothing proves the engine.",
         "Let the decode hosts reach any TCP port of this host, or change the engines with a pause.",

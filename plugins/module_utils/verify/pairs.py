@@ -216,8 +216,7 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member, **more: Any) -> tup
     probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
     reference = probe.reference(prompt, prefill.engine)
     if not reference.whole:
-        fault = "unauthorized" if reference.unauthorized else "unready"
-        return Problem("could not get the reference output: " + reference.detail, fault), row
+        return Problem("could not get the reference output: " + reference.detail, reference.fault), row
     if not probe.same(answer, reference, prompt, prefill.engine):
         return other_text(answer, prefill.engine.name, reference), row
     return judge(probe.plan, window).problem, row
@@ -279,10 +278,7 @@ def _ask_prefill(
     answer = probe.complete(
         probe.target(prefill.engine), prompt, 1, request_id, prefill.rank, min_tokens=1, kv_transfer_params=params
     )
-    if answer.whole:
-        return answer, None
-    fault = "unauthorized" if answer.unauthorized else "prefill_hangs"
-    return answer, Problem("prefill did not answer: " + answer.detail, fault)
+    return answer, None if answer.whole else Problem("prefill did not answer: " + answer.detail, answer.fault)
 
 
 def _ask_decode(
@@ -300,8 +296,8 @@ def _ask_decode(
     )
     if answer.whole:
         return answer, None
-    fault = "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
-    fault = "unauthorized" if answer.unauthorized else fault
+    with_kv = {"hangs": "decode_hangs", "unready": "kv_error"}
+    fault = "cut" if answer.problem in ("cut", "empty") else with_kv.get(answer.fault, answer.fault)
     return answer, Problem("decode did not answer: " + answer.detail, fault)
 
 

@@ -57,7 +57,7 @@ def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, Proble
     start = probe.metrics(master)
     first = probe.complete(probe.target(writer), prompt)
     if not first.whole:
-        return writer.name, Problem("the writer did not answer: " + first.detail, "dead"), 0.0
+        return writer.name, Problem("the writer did not answer: " + first.detail, first.fault), 0.0
     stored = probe.settle(lambda: probe.metrics(master), lambda now: _grown(store_puts, start, now) > 0)
     if _grown(store_puts, start, stored) <= 0:
         return put_hop, Problem(f"the master got no new key from {writer.name}", "pool_not_written"), 0.0

@@ -89,11 +89,8 @@ def check_alone(probe: Probe) -> list[Record]:
         answer = probe.complete(probe.target(engine), prompt, tokens, **salted(new_nonce()))
         answers[engine.name] = answer
         if not answer.whole:
-            fault = {"timeout": "hangs", "http_error": "unready"}.get(answer.problem, "dead")
-            fault = "unauthorized" if answer.unauthorized else fault
-            broken.append(
-                failed("alone", engine.name, Problem(probe.hide("queried directly: " + answer.detail), fault))
-            )
+            text = probe.hide("queried directly: " + answer.detail)
+            broken.append(failed("alone", engine.name, Problem(text, answer.fault)))
     if broken:
         return broken
     expected = _majority([answer.text for answer in answers.values()])

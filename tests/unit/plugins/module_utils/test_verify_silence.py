@@ -16,12 +16,13 @@ ENGINE = types.SimpleNamespace(name="decode-0", ranks=1, bootstrap="")
 # how an answer fails, its HTTP status: the fault of an engine that is asked directly, and of decode with KV from prefill
 ANSWERS = [
     ("timeout", 0, "hangs", "decode_hangs"),
-    ("http_error", 503, "unready", "garbage"),
+    ("http_error", 503, "unready", "kv_error"),
+    ("http_error", 501, "not_openai", "not_openai"),
     ("http_error", 401, "unauthorized", "unauthorized"),
     ("http_error", 403, "unauthorized", "unauthorized"),
-    ("http_error", 404, "unready", "garbage"),
-    ("refused", 0, "dead", "cut"),
-    ("unreachable", 0, "dead", "cut"),
+    ("http_error", 404, "unready", "kv_error"),
+    ("refused", 0, "dead", "dead"),
+    ("unreachable", 0, "dead", "dead"),
     ("cut", 200, "dead", "cut"),
     ("empty", 200, "dead", "cut"),
 ]
@@ -60,12 +61,15 @@ def test_decode_that_gets_kv(problem, status, _of_an_engine, fault):
     assert found.fault == fault and row == {"timed_out": problem == "timeout"}
 
 
-def test_prefill_that_does_not_answer_or_has_no_kv():
+@pytest.mark.parametrize(("problem", "status", "fault", "_of_decode"), ANSWERS)
+def test_prefill_that_does_not_answer(problem, status, fault, _of_decode):
     member = pairs.Member(ENGINE, None)
-    found, _row = pairs._one_pair(probe_of([Answer("timeout", "no text", 0)]), member, member)
-    assert found.fault == "prefill_hangs"
-    found, _row = pairs._one_pair(probe_of([Answer("http_error", "no text", 401)]), member, member)
-    assert found.fault == "unauthorized"
+    found, _row = pairs._one_pair(probe_of([Answer(problem, "no text", status)]), member, member)
+    assert found.fault == fault
+
+
+def test_prefill_that_has_no_kv():
+    member = pairs.Member(ENGINE, None)
     for params in (None, {}, {"do_remote_prefill": False}):
         found, _row = pairs._one_pair(probe_of([Answer("", "", 200, kv_transfer_params=params)]), member, member)
         assert found.fault == "no_kv_params"
