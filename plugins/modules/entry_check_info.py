@@ -26,7 +26,7 @@ options:
     type: str
     default: haproxy
   files:
-    description: Files that the program reads as a test, each with C(path) and C(content), in a folder that is removed again. They have no secret.
+    description: Files that the program reads as a test, each with C(path) and C(content), in a folder that is removed again.
     type: list
     elements: dict
     default: []

@@ -35,7 +35,7 @@ class Deployment:
     def __init__(self, name, address="127.0.0.1"):
         self.address = address
         self.name, self.seen, self.ready = name, [], threading.Event()
-        self.how, self.gap = "", 0.05
+        self.how, self.gap, self.clients = "", 0.05, set()
         (self.port,) = free_ports(1)
         threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True).start()
         self.ready.wait(10)
@@ -46,14 +46,21 @@ class Deployment:
         self.ready.set()
         await self.stopped.wait()
         server.close()
+        # A process that ends closes all its connections, also one that it has just accepted; a loop that ends keeps them open, and clients wait.
+        for dummy in range(5):
+            for writer in list(self.clients):
+                writer.transport.abort()
+            await asyncio.sleep(0.01)
 
     async def _client(self, reader, writer):
+        self.clients.add(writer)
         try:
             while True:
                 await self._request(reader, writer)
         except (asyncio.IncompleteReadError, OSError):
             pass
         finally:
+            self.clients.discard(writer)
             writer.close()
 
     async def _request(self, reader, writer):

@@ -108,6 +108,13 @@ def serving(status, tls="", key=""):
         server.server_close()
 
 
+def only(findings, of):
+    """The one finding with this id; all of them in the message of a failure."""
+    found = [each for each in findings if each["id"] == of]
+    assert len(found) == 1, findings
+    return found[0]
+
+
 def test_hosts_on_which_all_would_work_have_no_findings(pair):
     begin = time.monotonic()
     facts, findings = asked(pair)
@@ -133,7 +140,7 @@ def test_hosts_that_were_not_asked_together_say_nothing_of_each_other(pair):
 def test_a_firewall_that_drops_vrrp(pair):
     with dropped(pair.hosts[1], "-p", "112"):
         dummy, findings = asked(pair)
-    (found,) = findings
+    found = only(findings, "ENTRY-PAIR")
     assert (found["id"], found["path"], found["severity"]) == ("ENTRY-PAIR", "gate2", "error")
     assert "protocol 112) of 10.96.0.1 does not arrive" in found["problem"]
 
@@ -141,7 +148,7 @@ def test_a_firewall_that_drops_vrrp(pair):
 def test_a_firewall_that_drops_the_counts(pair):
     with dropped(pair.hosts[0], "-p", "tcp", "--dport", str(hosts.PEER)):
         dummy, findings = asked(pair)
-    (found,) = findings
+    found = only(findings, "ENTRY-PAIR")
     assert (found["id"], found["path"], found["severity"]) == ("ENTRY-PAIR", "gate2", "warning")
     assert "TCP port 8014 of 10.96.0.1 is not reached (" in found["problem"]
 
@@ -153,7 +160,7 @@ def test_a_port_of_another_program(pair):
         other.stdout.readline()
         dummy, findings = asked(pair)
         other.communicate()
-    (found,) = findings
+    found = only(findings, "ENTRY-PORT")
     assert (found["id"], found["path"]) == ("ENTRY-PORT", "gate1") and "0.0.0.0:8443 (" in found["value"]
 
 
@@ -171,7 +178,7 @@ def test_the_address_of_another_machine_and_not_that_of_the_other_host(pair):
     finally:
         pair.hosts[0].ip("address", "delete", f"{hosts.VIRTUAL}/32", "dev", "v0")
     assert facts["gate2"]["owner"] in facts["gate1"]["links"]
-    (found,) = findings
+    found = only(findings, "ENTRY-ADDRESS")
     assert found["path"] == "gate1" and "already has 10.96.0.100, not from this deployment" in found["problem"]
 
 

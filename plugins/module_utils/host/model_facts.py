@@ -35,6 +35,7 @@ KEYS = (
     "max_position_embeddings",
     "model_max_length",
     "model_type",
+    "mtp_num_hidden_layers",
     "n_routed_experts",
     "num_attention_heads",
     "num_experts",

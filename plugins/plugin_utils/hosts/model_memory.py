@@ -142,7 +142,7 @@ def _draft_layers(options: t.Mapping[str, str], config: Record) -> int:
     """Layers of multi-token prediction, which have their own weights and KV cache."""
     speculative = read_json(options.get("speculative-config", "null"))
     if isinstance(speculative, dict) and "mtp" in str(speculative.get("method") or ""):
-        return int(config.get("num_nextn_predict_layers") or 1)
+        return int(config.get("num_nextn_predict_layers") or config.get("mtp_num_hidden_layers") or 1)
     return 0
 
 

@@ -18,9 +18,10 @@ from .model_figures import UNKNOWN, Figures
 
 LARGEST = 10**8  # of a figure; the longest context of a published model has 10**7 tokens
 EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts")
+MTP_LAYERS = ("num_nextn_predict_layers", "mtp_num_hidden_layers")  # the latter of Qwen3.5 and later
 # transformers: types whose configuration has no experts, and those whose model has no layers for speculation
-DENSE_TYPES = frozenset(["llama", "mistral", "phi3", "qwen2", "qwen3"])
-NO_MTP_TYPES = frozenset([*DENSE_TYPES, "mixtral", "qwen2_moe", "qwen3_moe"])
+NO_MTP_TYPES = frozenset(["llama", "mistral", "mixtral", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"])
+DENSE_TYPES = frozenset(["llama", "mistral", "phi3", "qwen2", "qwen3", "qwen3_5", "qwen3_5_text"])
 
 
 def of_config(config: t.Mapping[str, t.Any], source: str) -> Figures:
@@ -33,7 +34,7 @@ def of_config(config: t.Mapping[str, t.Any], source: str) -> Figures:
     experts = next((found for found in (_number(config, key) for key in EXPERTS) if found is not None), None)
     hidden, quantization = _number(config, "hidden_size"), config.get("quantization_config")
     method = quantization.get("quant_method") if isinstance(quantization, t.Mapping) else ""
-    layers = _number(config, "num_nextn_predict_layers")
+    layers = next((found for found in (_number(config, key) for key in MTP_LAYERS) if found is not None), None)
     return Figures(
         source,
         0 if experts is None and kind in DENSE_TYPES else experts,
