@@ -15,7 +15,7 @@ from ..placement import Instance, Process
 from ..service import File
 
 CONNECT_TIMEOUT = 10000  # milliseconds, for connecting and for transferring
-RDMA_TIMEOUT = 17  # 4.096 us x 2^17: half a second
+RDMA_TIMEOUT = 17  # 4.096 us x 2^17: half a second. HCCL tries 7 times, with its default 20 longer than CONNECT_TIMEOUT
 JEMALLOC = ("/usr/lib/{}-linux-gnu/libjemalloc.so.2", "/usr/lib64/libjemalloc.so.2")
 PROXY_NAMES = "http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY"
 # Mutually exclusive environment variables: if the user sets one, the planner sets no other.

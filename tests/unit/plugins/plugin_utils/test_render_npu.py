@@ -91,6 +91,13 @@ def test_environment(changes, present, absent):
     assert not set(absent) & set(env)
 
 
+def test_the_tries_of_rdma_end_before_the_timeout_of_a_transfer():
+    """HCCL tries 7 times, and its default is 20: ASCEND_TRANSFER_TIMEOUT > RDMA_TIMEOUT * 7, as upstream's page of the pool says."""
+    env = services(hardware="a2")["prefill-0"]["env"]
+    milliseconds = {exponent: 7 * 4.096e-3 * 2**exponent for exponent in (int(env["HCCL_RDMA_TIMEOUT"]), 20)}
+    assert milliseconds[17] < int(env["ASCEND_TRANSFER_TIMEOUT"]) < milliseconds[20]
+
+
 def test_one_interface_and_address_everywhere():
     env = services()["decode-0"]["env"]
     assert {env[name] for name in env if name.endswith("IFNAME")} == {"bond0"}
