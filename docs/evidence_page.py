@@ -69,9 +69,11 @@ One command proves the rack and writes the archive, see `handing over a rack <gu
 * the report: stages, figures of ``verify`` and ``bench``, versions, deviations and verdict;
 * the plan and the inventory, without ``inference_secrets``, passwords in URLs and values whose names say that they are secret.
 
-Masked are addresses, names of hosts and switches, their domain, serial numbers and MAC addresses. Not masked are versions, paths, the names of the
-deployment, the model and the services, the last number of an IPv4 address, and names that are words of the tools; the playbook lists these.
-It has no logs, prompts or answers. Unpack it and look through it before it leaves the site.
+Masked are addresses, names of hosts and switches, the domain of a host's full name, serial numbers and MAC addresses. Not masked are versions, paths,
+the names of the deployment, the model and the services, the first and the last number of an IPv4 address (of private networks also what makes them private),
+and names that are words of the tools or of the archive's documents; the playbook lists these names.
+Not found are names of other machines, such as a mirror's in a URL, and what a switch says about itself and its ports besides its name.
+The archive has no logs, prompts or answers. Unpack it and look through it before it leaves the site.
 
 In a clone, this says whether the archive may be on the shelf, and shows its row or all that is wrong with it:
 

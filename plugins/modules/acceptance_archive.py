@@ -43,8 +43,8 @@ options:
   mask:
     description:
       - Replace addresses and names of hosts and switches, and serial numbers, by pseudonyms. They are the same in the whole archive.
-      - Addresses keep their relations, such as a common network. The last part of an IPv4 address stays. Versions, paths and the names of
-        the deployment and its services stay as well.
+      - Addresses keep their relations, such as a common network. The first and the last part of an IPv4 address stay. Versions, paths and
+        the names of the deployment and its services stay as well. Names of other machines, such as a mirror's in a URL, are not found.
     type: bool
     default: false
   backup:

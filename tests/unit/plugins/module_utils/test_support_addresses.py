@@ -88,3 +88,15 @@ def test_a_host_that_is_named_by_its_address_is_masked_once(name, other):
     masker = Masker([name, "node1"], key=b"key")
     pseudonym = masker.hosts[name]
     assert masker(name) == pseudonym == Masker([], key=b"key")(name) and masker(other).endswith(pseudonym)
+
+
+@pytest.mark.parametrize(("word", "stays"), [("8.221.4.7", 1), ("10.1.2.3", 1), ("172.20.3.9", 1), ("192.168.7.25", 2)])
+def test_of_an_ipv4_address_the_first_and_the_last_number_stay(word, stays):
+    """As the page of evidence says, which names what else is in a masked archive."""
+    numbers, masked = word.split("."), Masker([], key=b"key")(word).split(".")
+    assert masked[:stays] == numbers[:stays] and masked[3] == numbers[3] and masked != numbers
+
+
+def test_names_of_other_machines_and_texts_of_switches_are_not_found():
+    text = "https://mirror.other.example/pypi\nPort Description TLV\n\tto the rack of a customer\n"
+    assert Masker(["node1.rack.site.example"], key=b"key")(text) == text
