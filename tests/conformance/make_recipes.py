@@ -66,7 +66,10 @@ UNREAD = {
 }
 # What the configuration code of a page's release refuses, as the judge says, and no rule knows
 REFUSED = {
-    ("docs/source/tutorials/models/Hy3-preview.md", "0.23.0.post1"): "this release refuses method mtp for this model when an engine starts; "
+    (
+        "docs/source/tutorials/models/Hy3-preview.md",
+        "0.23.0.post1",
+    ): "this release refuses method mtp for this model when an engine starts; "
     "set inference_args: {speculative-config: null}",
 }
 LEFT_OUT = (

@@ -267,3 +267,16 @@ def test_control_characters_of_a_client_reach_no_router(entry):
     assert running.deployments["qwen"].seen == []
     status, dummy, dummy2 = running.ask(QWEN, **{"User-Agent": "a\tb \xe9"})
     assert status == 200
+
+
+def test_a_stranger_pipelines_nothing(entry):
+    """Each refusal of one connection would cost the only thread a copy of the buffer."""
+    text = "GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n\r\n"
+    got = answer(connected(entry(), text * 50))
+    assert got.count(b"HTTP/1.1 401") == 1 and b"connection: close" in got.lower()
+
+
+@pytest.mark.parametrize("header", ["Content-Length: 9", "Transfer-Encoding: chunked"])
+def test_a_list_is_asked_for_without_a_body(entry, header):
+    got = answer(connected(entry(), f"GET /v1/models HTTP/1.1\r\n{LAB}\r\n{header}\r\n\r\n"))
+    assert got.startswith(b"HTTP/1.1 400")

@@ -1,28 +1,45 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a host of an entry has to say before anything of the entry is on it: facts alone, which the controller judges."""
+"""What a host of an entry has to say before anything of the entry is on it: facts alone, which the controller judges.
+
+Routers are asked as the entry will ask them; no engine computes for it. Which machine of the host's networks answers for an address is asked by the
+kernel (ARP, or neighbour discovery), so it needs no rights.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import ipaddress
 import os
 import re
 import shutil
+import socket
+import ssl
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Callable
 
 from ..host import facts, gather
-from ..host.address_owner import own_links, owner
 from ..host.kernel_settings import read
 from ..host.virtual_address import AddressProblem, Kept, chosen_interface, holds
+from ..tools.http_client import Target, ask
 from ..tools.runner import execute
-from . import routers
 from .meeting import Meeting
 from .state import taken
 from .twin import PLACE
+
+DISCARD = 9  # RFC 863: what is sent there is thrown away
+RESOLVING = 9.0  # seconds: a known neighbour is asked anew only after 5 (DELAY), and then three times
+LINE = re.compile(r"^\S+ dev (\S+)(?: lladdr (\S+))?.* ([A-Z]+)\s*$", re.MULTILINE)  # ip-neighbour(8)
+UNDECIDED = ("INCOMPLETE", "DELAY", "PROBE", "STALE")
+
+ASKING = 5.0  # seconds of one question
+MOST_AT_ONCE = 64
+LISTED = "/v1/models"  # the path of which a router with a key says 401
+DENIED = (401, 403)
 
 TIMEOUT = 20  # seconds of one command
 VERSION = re.compile(r"^HA-?Proxy version (\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
@@ -41,7 +58,7 @@ def before(given: dict[str, Any]) -> dict[str, Any]:
             "systemd": os.path.isdir("/run/systemd/system"),
             "taken": taken(given["listens"], given["configuration"]),
             "program": program(given["program"], given["package"], given["files"]),
-            "routers": routers.answers(given["routers"], given["engine_keys"]),
+            "routers": answers(given["routers"], given["engine_keys"]),
             "held": _held(given["address"]),
             "owner": _owner(given["address"]),
             "links": own_links(),
@@ -134,3 +151,71 @@ def _met(pair: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
 def _number(path: str) -> int:
     text = read(path).strip()
     return int(text) if text.isdigit() else 0
+
+
+def answers(ways: list[dict[str, str]], keys: dict[str, str]) -> list[dict[str, str]]:
+    """``[{address, kind, detail}]`` of each way, in their order. ``ways``: ``{address, health, key}``, where ``key`` is a name of ``keys`` or empty.
+
+    kind: "" if it answers, refused, silent (no answer in ASKING), unreachable, tls (it wants TLS), broken, status (500 and above), key (401 or 403).
+    """
+    if not ways:
+        return []
+    with ThreadPoolExecutor(min(len(ways), MOST_AT_ONCE)) as pool:
+        return list(pool.map(lambda way: _answer(way, keys.get(way["key"], "")), ways))
+
+
+def _answer(way: dict[str, str], key: str) -> dict[str, str]:
+    url = "http://" + way["address"]
+    reply = ask(Target(url), way["health"], timeout=ASKING)
+    kind, detail = "", reply.detail
+    if reply.error:
+        kind = {"refused": "refused", "timeout": "silent", "unreachable": "unreachable"}.get(reply.error, "broken")
+        kind = "tls" if kind in ("broken", "silent") and _wants_tls(way["address"]) else kind
+    elif reply.status >= 500:
+        kind, detail = "status", f"{way['health']} got status {reply.status}"
+    else:
+        listed = ask(Target(url, key), LISTED, timeout=ASKING)
+        if listed.status in DENIED:
+            kind, detail = "key", f"{LISTED} got status {listed.status}"
+        elif listed.status == 400 and _wants_tls(way["address"]):  # nginx and others tell it in a page
+            kind, detail = "tls", f"{LISTED} got status 400"
+    return {"address": way["address"], "kind": kind, "detail": detail[:200]}
+
+
+def _wants_tls(address: str) -> bool:
+    """Whether a handshake succeeds, with whatever certificate."""
+    host, _colon, port = address.rpartition(":")
+    context: Any = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), ASKING) as plain, context.wrap_socket(plain):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def own_links(folder: str = "/sys/class/net") -> list[str]:
+    """The link addresses of this host's interfaces."""
+    found = {read(path).strip().lower() for path in glob.glob(f"{folder}/*/address")}
+    return sorted(found - {"", "00:00:00:00:00:00"})
+
+
+def owner(address: str, run: Callable[[list[str]], Any], longest: float = RESOLVING) -> str:
+    """The link address of the machine that has the address now; empty if none answers, or if it is behind a gateway.
+
+    ``run(argv) -> (rc, stdout, stderr)``. Raises OSError if the program ip is not there.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    end = time.monotonic() + longest
+    with socket.socket(family, socket.SOCK_DGRAM) as asking:
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):  # no route, or refused by an answer: the table says who gave it
+                asking.sendto(b"\0", (address, DISCARD))
+            time.sleep(0.3)
+            rows = LINE.findall(run(["ip", "neighbour", "show", "to", address])[1])
+            reached = [link for _device, link, state in rows if link and state in ("REACHABLE", "PERMANENT")]
+            if reached:
+                return str(reached[0]).lower()
+            if not any(state in UNDECIDED for _device, _link, state in rows):
+                return ""
+    return ""

@@ -12,8 +12,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ..plan.render.client_headers import CLIENTS
-from ..plan.render.client_paths import BY_TASK, LISTED
+from ..plan.render.client_paths import BY_TASK, CLIENTS, LISTED
 from ..plan.render.template import filled
 from ..plan.service import bracketed
 from . import haproxy_peers
@@ -94,12 +93,14 @@ frontend clients
     http-request lua.removed @SECRETS@/keys.map if known { stopping }
     http-request track-sc1 src,ipmask(32,64) table strangers unless known
     http-request lua.refused key unless known
-    http-request return status 429 content-type application/json string '@GUESSING@' hdr Retry-After 2 if !known { sc1_gpc0_rate ge @GUESSES@ }
+    http-request return status 429 content-type application/json string '@BUSY@' hdr Retry-After 2 hdr Connection close if !known { sc1_gpc0_rate ge @GUESSES@ }
     http-request sc-inc-gpc0(1) unless known
-    http-request return status 401 content-type application/json string '@UNKNOWN@' hdr WWW-Authenticate Bearer unless known
+    http-request return status 401 content-type application/json string '@UNKNOWN@' hdr WWW-Authenticate Bearer hdr Connection close unless known
     http-request return status 404 content-type application/json string '@NOPATH@' unless listed or served
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow GET if listed !{ method GET }
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow POST if served !{ method POST }
+    http-request return status 400 content-type application/json string '@BODILESS@' if listed { req.fhdr_cnt(transfer-encoding) gt 0 }
+    http-request return status 400 content-type application/json string '@BODILESS@' if listed { req.hdr_val(content-length) gt 0 }
     http-request return status 400 content-type application/json string '@MALFORMED@' if { req.hdrs -m reg @CONTROL@ }
     http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
 @LISTS@@COUNTED@    http-request track-sc2 var(txn.team) table open unless listed

@@ -17,15 +17,14 @@ from urllib.parse import urlsplit
 from ...description.variables import Host, Router
 from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, bracketed, every_address
-from .client_headers import passed
-from .client_paths import LISTED, client_paths
+from .client_paths import LISTED, client_paths, passed
 from .container import container
 from .template import filled
 
 NAME = "balancer"
 PROGRAM = "/usr/sbin/haproxy"
 BACKEND = "routers"
-# Headers that a request needs besides those of client_headers.CLIENTS. Without a frontend, the key is the engines' own.
+# Headers that a request needs besides those of client_paths.CLIENTS. Without a frontend, the key is the engines' own.
 NEEDED = ("Authorization", "Content-Length", "Expect", "Host", "Transfer-Encoding")
 STOP = 60  # seconds in which open streams may end after a stop signal
 

@@ -1,17 +1,24 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Paths that clients may request: those of the OpenAI API for the engines' task, and none that changes a service."""
+"""Paths that clients may request, those of the OpenAI API for the engines' task and none that changes a service, and headers that reach a router.
+
+Other headers choose among engines and ranks, or come before others, or write an address or a trace into logs, and each router and release reads others:
+X-data-parallel-rank, X-Worker-Priority, X-Prefiller-Host-Port, Traceparent, Cookie.
+"""
 
 from __future__ import annotations
 
 import re
 import typing as t
 
+from ...description.variables import Router
 from ..deployment import Context
 from ..routers.base import Flavour
 from .vllm import merged
 
+CLIENTS = ("Accept", "Content-Type", "User-Agent")  # headers
+SESSIONS = ("X-Session-Id", "X-User-Id")  # by which the policy consistent_hash chooses
 LISTED = "/v1/models"  # the only path for GET
 GENERATE = ("/v1/chat/completions", "/v1/completions")  # supported by every router; /v1/responses is not
 EMBED = ("/v1/embeddings",)
@@ -85,3 +92,9 @@ def refused_path(path: str, flavour: Flavour) -> str:
     if any(path == private or path.startswith(private + "/") for private in (*flavour.private, *ADMIN)):
         return f"{path} changes the router or its engines, or shows a client data of other clients"
     return ""
+
+
+def passed(settings: Router) -> tuple[str, ...]:
+    """The names of headers of a client that reach a router, which depend on the router's policies."""
+    policies = {settings.policy, *map(str, settings.args.values())}
+    return (*CLIENTS, *(SESSIONS if "consistent_hash" in policies else ()))

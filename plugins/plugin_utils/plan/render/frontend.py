@@ -21,8 +21,7 @@ from ...entry.settings import Entry
 from ..deployment import Context
 from ..routers.registry import flavour_of
 from ..service import File, Health, Port, Service, Start, Stop, bracketed, every_address
-from .client_headers import passed
-from .client_paths import LISTED, client_paths
+from .client_paths import LISTED, client_paths, passed
 from .template import filled
 
 NAME = "frontend"

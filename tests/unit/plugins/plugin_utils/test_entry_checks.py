@@ -10,13 +10,14 @@ import subprocess
 import time
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.entry.checked import entry_checked, files_checked
-from ansible_collections.ascend.inference.plugins.plugin_utils.entry.checks import RULES as OF_HOSTS
-from ansible_collections.ascend.inference.plugins.plugin_utils.entry.checks_of_files import RULES as OF_FILES
-from ansible_collections.ascend.inference.plugins.plugin_utils.entry.questions import (
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.checked import (
+    entry_checked,
     entry_engine_keys,
     entry_questions,
+    files_checked,
 )
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.checks import RULES as OF_HOSTS
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.checks_of_files import RULES as OF_FILES
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_entry import GOOD, ONE, TEXTS, TWO
 
 MET = {"vrrp": True, "peers": "", "problem": "", "began": 10.0, "ended": 11.0, "keeps": False}

@@ -207,7 +207,10 @@ def test_after_an_interrupted_change_to_another_plan_everything_stops():
         return upgrade_mode({"n1": {"previous": whole, "locked": {"interrupted": interrupted}}}, whole, asked)
 
     assert [chosen(digest)["mode"] for digest in ("", whole["digest"])] == ["rolling"] * 2
-    assert chosen("other")["mode"] == "recreate" and "it is not recorded that the last change has ended" in chosen("other")["text"]
+    assert (
+        chosen("other")["mode"] == "recreate"
+        and "it is not recorded that the last change has ended" in chosen("other")["text"]
+    )
     assert "it is not recorded that the last change has ended" in chosen("other", "rolling")["refusals"][0]
 
 
