@@ -33,6 +33,12 @@ import json, sys
 from ansible_collections.ascend.inference.plugins.module_utils.entry.before import before
 print(json.dumps(before(json.load(sys.stdin))))
 """
+SLOW = """
+from ansible_collections.ascend.inference.plugins.module_utils.entry import before as module
+import time
+ask = module.taken
+module.taken = lambda *given: time.sleep(1) or ask(*given)
+"""
 LISTEN = "import socket, sys; s = socket.socket(); s.bind(('0.0.0.0', int(sys.argv[1]))); s.listen(); print('ready', flush=True); sys.stdin.read()"
 THIRD = "10.96.0.77"
 
@@ -47,7 +53,7 @@ def pair():
         yield made
 
 
-def asked(pair, limited=tuple(hosts.HOSTS), late=0.0, **changed):
+def asked(pair, limited=tuple(hosts.HOSTS), late=0.0, code=ASK, **changed):
     """What both hosts say at the same time, or the second one later, and the findings about it; those about systemd are the machine's."""
     settings = {**copy.deepcopy(pair.settings), **changed}
     questions = entry_questions(settings, hosts.HOSTS, limited)
@@ -56,7 +62,7 @@ def asked(pair, limited=tuple(hosts.HOSTS), late=0.0, **changed):
     for host in pair.hosts:
         host.ip("neighbour", "flush", "dev", "v0")  # the kernel believes for half a minute what a former test has shown
         given = {**questions[host.name]["options"], "engine_keys": keys, "reference": time.time()}
-        argv = host.within(sys.executable, "-c", ASK)
+        argv = host.within(sys.executable, "-c", code)
         running[host.name] = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         running[host.name].stdin.write(json.dumps(given))
         running[host.name].stdin.close()
@@ -130,6 +136,10 @@ def test_hosts_on_which_all_would_work_have_no_findings(pair):
 
 def test_a_host_that_comes_later_is_met(pair):
     assert asked(pair, late=3.0)[1] == []
+
+
+def test_the_port_at_which_the_hosts_meet_is_not_taken_by_the_check_itself(pair):
+    assert asked(pair, code=SLOW + ASK)[1] == []
 
 
 def test_hosts_that_were_not_asked_together_say_nothing_of_each_other(pair):

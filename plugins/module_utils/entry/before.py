@@ -51,12 +51,13 @@ DIRECTORY, UNITS = "/etc/ascend-inference/virtual-address", "/etc/systemd/system
 def before(given: dict[str, Any]) -> dict[str, Any]:
     """The facts of the module entry_check_info, see its RETURN. ``given``: its options."""
     offset = None if given["reference"] is None else time.time() - given["reference"]  # before what takes its time
+    ports = taken(given["listens"], given["configuration"])  # before the meeting, which listens at one of them itself
     with ThreadPoolExecutor(1) as pool:  # the other host does it at the same time
         met = pool.submit(_met, given["pair"], given["kept"])
         interfaces = gather.interfaces()[0]
         found = {
             "systemd": os.path.isdir("/run/systemd/system"),
-            "taken": taken(given["listens"], given["configuration"]),
+            "taken": ports,
             "program": program(given["program"], given["package"], given["files"]),
             "routers": answers(given["routers"], given["engine_keys"]),
             "held": _held(given["address"]),
