@@ -23,6 +23,7 @@ from ..plugin_utils.description.outputs import pages, refusals, unwritten
 from ..plugin_utils.description.run_values import wrong_values
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.description.variables import PREFIX
+from ..plugin_utils.hosts.asked import restrict
 from ..plugin_utils.hosts.plan_memory import plan_memory
 from ..plugin_utils.plan.begun import begun_placement, known_hosts, placement_text, with_begun
 from ..plugin_utils.plan.handover import folder_of, hand_over, names_of, planned, refusal_with, take
@@ -32,6 +33,7 @@ from ..plugin_utils.plan.unplanned import unplanned
 from ..plugin_utils.releases.artefacts import newer_stable
 from ..plugin_utils.views.plan_table import plan_table
 
+restrict()  # each playbook has this action, so before a host answers
 BUNDLE = {
     "path": "inference_bundle",
     "keyring": "inference_bundle_keyring",

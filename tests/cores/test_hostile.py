@@ -47,20 +47,29 @@ def rack():
 
 
 PLAY = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - {name: As each playbook has it, ascend.inference.plan: {}, when: false}
 - hosts: all
   gather_facts: false
   tasks:
     - {name: A module of this collection, ascend.inference.deployed_plan_info: {directory: /nonexistent}}
     - ansible.builtin.debug: {msg: "{{ inventory_hostname }} own {{ inference_allow_pause | default('unset') }}"}
     - {name: One of Ansible, ansible.builtin.stat: {path: /}}
+    - ansible.builtin.debug: {msg: "{{ inventory_hostname }} obeys {{ ansible_sftp_executable | default(ansible_control_path_dir) | default('nothing') }}"}
     - {name: One of this collection again, ascend.inference.deployed_plan_info: {directory: /nonexistent}}
     - ansible.builtin.debug: {msg: "{{ inventory_hostname }} goes on"}
 """
 
 
-def test_facts_with_names_of_variables_end_on_their_host(tmp_path):
-    """Of this collection's modules they are left out; of Ansible's own the next module of this collection refuses them."""
-    settings = {"python": PYTHON, "attack": "facts", "facts": {"inference_allow_pause": True}}
+@pytest.mark.parametrize("name", ["inference_allow_pause", "ansible_sftp_executable", "ansible_control_path_dir"])
+def test_facts_with_names_of_variables_end_on_their_host(name, tmp_path):
+    """Of this collection's modules they are left out; of Ansible's own the next module of this collection refuses them.
+
+    Those that choose programs and folders of the controller are no variables at all, not even for Ansible's own modules before that.
+    """
+    settings = {"python": PYTHON, "attack": "facts", "facts": {name: "yes"}}
     (tmp_path / "hostile.json").write_text(json.dumps(settings), encoding="utf-8")
     program = tmp_path / "python"
     program.write_text(
@@ -73,10 +82,11 @@ def test_facts_with_names_of_variables_end_on_their_host(tmp_path):
     argv = [PROGRAM, "-c", "local", "-i", tmp_path / "hosts.json", tmp_path / "play.yml"]
     variables = {**os.environ, "ANSIBLE_INJECT_FACT_VARS": "True", "ANSIBLE_HOME": str(tmp_path)}
     run = subprocess.run(argv, env=variables, capture_output=True, text=True, check=False, timeout=300)
+    assert f"{HOSTILE} obeys nothing" in run.stdout, run.stdout
     assert f"{HOSTILE} own unset" in run.stdout and f"{HONEST} goes on" in run.stdout, run.stdout + run.stderr
     assert f"{HOSTILE} goes on" not in run.stdout
     said = " ".join(run.stdout.replace("''", "'").split())  # as YAML has it
-    assert f"{HOSTILE} answered facts with names of this collection's variables: inference_allow_pause" in said
+    assert re.search(f"{HOSTILE} answered facts with names of variables of .*: {name.removeprefix('ansible_')}", said)
 
 
 def readable(run):
