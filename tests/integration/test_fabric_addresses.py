@@ -69,7 +69,7 @@ WAYS = {
     ),
     # Each device has the address that its neighbour gets; with keep, only the first one would change.
     "plan": (
-        {"addresses": ["10.20.0.11-10.20.0.13/24", "10.20.1.11-10.20.1.13/24"], "prefer": "plan"},
+        {"addresses": ["10.20.0.11-10.20.0.13/24", "10.20.1.11-10.20.1.13/24"], "prefer": "plan", "devices": [0, 1, 2]},
         {},
         {},
         [(f"10.20.{host}.{11 + device}", f"10.20.{host}.1") for host in (0, 1) for device in range(3)],

@@ -12,6 +12,7 @@ from ...module_utils.hccn.changes import problems
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.tools.text import one_line
 from ..description.findings import Finding
+from ..description.variables import DEVICES
 from .observed import Record, links_by_device, npus_by_device
 
 Interface = ipaddress.IPv4Interface
@@ -64,6 +65,7 @@ class _Case:
     """One decision: what is described, what is there, and what each device gets."""
 
     def __init__(self, hosts: t.Sequence[Record], facts: Record, files: t.Mapping[str, str]) -> None:
+        self.hardware = {str(host["name"]): str(host.get("hardware", "")) for host in hosts}
         self.described: dict[str, Record] = {str(host["name"]): host["fabric"] for host in hosts if host.get("fabric")}
         self.files = files
         self.findings: list[Finding] = []
@@ -187,6 +189,7 @@ class _Case:
             waiting = [slot for slot in slots if slot not in self.given]
         else:
             free, waiting = addresses, slots
+            self._compare_numbers(names)
         if len(free) < len(waiting):
             problem = f"{len(free)} addresses are free for {len(waiting)} devices of {', '.join(names)}"
             fix = "Add addresses to inference_fabric.addresses, or name fewer devices in inference_fabric.devices."
@@ -194,14 +197,32 @@ class _Case:
         self.given.update(zip(waiting, free, strict=False))
 
     def _keep(self, addresses: list[Interface], slots: list[Slot]) -> None:
-        """Devices that have an address of the list keep it; of two with the same one, the first."""
+        """Devices that have an address of the list keep it; of two of one host with the same one, the first."""
         by_address = {address.ip: address for address in addresses}
         used = self._taken()
         for slot in slots:
             own = self.current[slot]
+            if own and own.ip in by_address:
+                self._compare_holders(own.ip)
             if own and own.ip in by_address and own.ip not in used:
                 self.given[slot] = by_address[own.ip]
                 used.add(own.ip)
+
+    def _compare_holders(self, address: ipaddress.IPv4Address) -> None:
+        """An address that two hosts answer is an error: one of them would take it from the other by its answer."""
+        held = [slot for slot, other in self.current.items() if other and other.ip == address]
+        if len({name for name, dummy in held}) > 1:
+            problem = f"{address} is answered by {' and '.join(f'{name} device {device}' for name, device in held)}"
+            fix = "Look with hccn_tool -i DEVICE -ip -g which one is wrong, and set another address there, or set inference_fabric.prefer: plan."
+            self.add("inference_fabric.addresses", "FABRIC-TWICE", problem, fix, str(address))
+
+    def _compare_numbers(self, names: list[str]) -> None:
+        """Where hosts share a list by places, the number of a host's devices moves those of the next one, so it is not the host's to say."""
+        for name in names if len(names) > 1 else []:
+            links, wanted = len(self.links.get(name, {})), DEVICES.get(self.hardware[name], 0)
+            if links and links != wanted and not self.described[name]["devices"]:
+                problem = f"the host answers {links} devices, and an {self.hardware[name]} host has {wanted}"
+                self.add(name, "FABRIC-VALUE", problem, "If it has so many, name them in inference_fabric.devices.")
 
     def _taken(self) -> set[ipaddress.IPv4Address]:
         """Addresses that are given, or that devices have which get none."""

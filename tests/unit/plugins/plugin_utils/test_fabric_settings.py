@@ -101,10 +101,44 @@ def test_keep_moves_no_device_that_has_an_address_of_the_list():
         ("keep", ["10.0.0.12", "10.0.0.11", "10.0.0.10", "10.0.0.13"], ["a", "b"]),
         ("plan", ["10.0.0.10", "10.0.0.11", "10.0.0.12", "10.0.0.13"], ["a", "b"]),
     ):
-        hosts = [host(name, addresses=["10.0.0.10-10.0.0.13/24"], prefer=prefer) for name in "ab"]
+        hosts = [host(name, addresses=["10.0.0.10-10.0.0.13/24"], prefer=prefer, devices=[0, 1]) for name in "ab"]
         found = fabric_settings(hosts, present, {})
         assert list(given(found).values()) == wanted and found["moves"] == moves
     assert ids(found) == ["FABRIC-ORDER"], "with plan, both hosts take an address of the other"
+
+
+def eight(first, count=8):
+    return [f"10.20.0.{first + number}" for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("prefer", "lie", "expected", "text"),
+    [
+        ("plan", eight(10, 3), "FABRIC-VALUE", "answers 3 devices, and an a2 host has 8"),
+        ("plan", eight(10, 16), "FABRIC-VALUE", "answers 16 devices, and an a2 host has 8"),
+        ("keep", eight(18), "FABRIC-TWICE", "10.20.0.18 is answered by evil device 0 and good device 0"),
+        ("keep", [*eight(10, 7), "10.20.0.25"], "FABRIC-TWICE", "10.20.0.25 is answered by evil device 7 and good"),
+    ],
+)
+def test_a_host_that_answers_wrong_gives_no_other_host_an_address(prefer, lie, expected, text):
+    """Its devices and addresses are its own: those of another host would move. After what the fix says, places in the list decide."""
+    hosts = [host(name, addresses=["10.20.0.10-10.20.0.41/24"], prefer=prefer) for name in ("evil", "good")]
+    honest = fabric_settings(hosts, facts(evil=eight(10), good=eight(18)), {})
+    assert (honest["moves"], honest["findings"]) == ([], [])
+    found = fabric_settings(hosts, facts(evil=lie, good=eight(18)), {})
+    assert expected in ids(found) and any(text in finding["problem"] for finding in found["findings"])
+    assert all("evil" in finding["path"] + finding["problem"] for finding in found["findings"])
+    for each in hosts:
+        each["fabric"]["prefer"] = "plan"
+    hosts[0]["fabric"]["devices"] = list(range(len(lie)))
+    fixed = fabric_settings(hosts, facts(evil=lie, good=eight(10 + len(lie))), {})
+    assert (len(given(fixed)), fixed["findings"], "good" in fixed["moves"]) == (8 + len(lie), [], False)
+
+
+def test_a_host_that_is_not_described_takes_no_address_by_its_answer():
+    hosts = [host("good", addresses=["10.20.0.10-10.20.0.41/24"]), {"name": "evil", "hardware": "a2"}]
+    found = fabric_settings(hosts, facts(evil=eight(18), good=eight(18)), {})
+    assert ids(found) == ["FABRIC-TWICE"] * 8 and "evil device 7" in found["findings"][7]["problem"]
 
 
 def test_hosts_change_after_those_that_hold_their_addresses():
@@ -191,12 +225,18 @@ def test_no_address_is_given_twice_and_what_can_stay_stays(seed):
     order, prefer = chance.choice(["host", "device"]), chance.choice(["keep", "plan"])
     size = chance.randint(1, 12)
     texts = [f"10.0.0.10-10.0.0.{9 + size}/24"]
-    found = fabric_settings(
-        [host(name, addresses=texts, order=order, prefer=prefer) for name in names], facts(**present), {}
-    )
+    hosts = [
+        host(name, addresses=texts, order=order, prefer=prefer, devices=list(range(len(present[name]))))
+        for name in names
+    ]
+    found = fabric_settings(hosts, facts(**present), {})
     addresses, devices = given(found), sum(map(len, present.values()))
     if size < devices:
         assert "FABRIC-FEW" in ids(found)
+        return
+    claims = [(address, name) for name in names for address in set(present[name]) & set(pool[:size])]
+    if prefer == "keep" and len({address for address, dummy in claims}) < len(claims):
+        assert "FABRIC-TWICE" in ids(found)
         return
     assert set(ids(found)) <= {"FABRIC-ORDER"} and len(addresses) == devices
     assert len(set(addresses.values())) == devices and set(addresses.values()) <= set(pool[:size])
@@ -210,7 +250,7 @@ def test_no_address_is_given_twice_and_what_can_stay_stays(seed):
             ):
                 assert addresses[slot] == address
         again = fabric_settings(
-            [host(name, addresses=texts, order=order, prefer=prefer) for name in names],
+            hosts,
             facts(**{name: [addresses[name, device] for device in range(len(present[name]))] for name in names}),
             {},
         )
