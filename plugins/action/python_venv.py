@@ -25,6 +25,11 @@ KNOWN = (
     "{} is not a lock of Python packages: {}. Nothing of it was installed, because it says what root installs. "
     "Fix: find out who wrote it, and remove it"
 )
+DROPPED = (
+    "{} was the lock of {} alone. {} resolves other files ({}) and installed those, and the lock was dropped for its own one, which holds when another host "
+    "resolves the same. Fix: find out which of both hosts, or whose index, is changed; if they have other processors, Pythons or indexes, set another "
+    "inference_lock_directory for one of them"
+)
 RETURNED = (
     "this host returned a text that is not a lock of Python packages: {}. It was not stored for other hosts. "
     "Fix: look what changed the host's answer; if an index of its own has no SHA-256 of this package, leave inference_lock_directory unset"
@@ -62,17 +67,23 @@ class ActionModule(Asked):
             given.setdefault("index_strategy", strategy)
         lock = lock_path(directory, options) if directory else ""
         known = read_text(lock) if lock else ""
+        host = str((task_vars or {}).get("inventory_hostname"))
         if lock:
-            given.update(hashes=known, return_hashes=True, confirm_hashes=True)
+            given.update(hashes=package_lock.given_to(known, host), return_hashes=True, confirm_hashes=True)
         if known and (problem := package_lock.problem(known, wanted(options))):
             return shown({**done, "failed": True, "changed": False, "msg": KNOWN.format(lock, problem)})
         done.update(self._execute_module(MODULE, module_args=given, task_vars=task_vars))
         text = str(done.pop("hashes", None) or "")
-        if lock and text and not os.path.exists(lock):
+        before = read_text(lock) if lock and text else ""  # of this moment: hosts run side by side
+        if lock and text and (not before or package_lock.alone(before)):
             if problem := package_lock.problem(text, wanted(options)):
                 return shown({**done, "failed": True, "msg": RETURNED.format(problem)})
+            kept, differs = package_lock.kept(before, text, host)
             os.makedirs(directory, exist_ok=True)
-            write_atomically(lock, text)
+            write_atomically(lock, kept)
+            if differs:
+                dropped = DROPPED.format(lock, package_lock.alone(before), host, differs)
+                done["warnings"] = [*(done.get("warnings") or ()), dropped]
         return done
 
     def _variable(self, variables: t.Any, name: str) -> str:

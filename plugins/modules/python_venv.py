@@ -160,6 +160,7 @@ options:
   confirm_hashes:
     description:
       - Use O(hashes) only if the host, with its versions as preferred ones, resolves the same packages and versions from its own index.
+        Of one whose second line says that one host resolved it alone, only the versions are preferred.
         Set by the action plugin for locks that another host may have written.
     type: bool
     default: false

@@ -13,6 +13,7 @@ import json
 import re
 
 HEAD = "# ascend.inference lock "
+ALONE = "# only of "  # the second line of a lock that one host resolved, and no other one yet
 # The files of uv that are installed: the wheels of uv 0.13.9 on PyPI for glibc on x86_64 and aarch64
 UV = """uv==0.13.9 \\
     --hash=sha256:5435c5ce14a56431208ca0996416d310f1598e8c2c8ba707688985a16bb82dbe \\
@@ -44,6 +45,74 @@ def belongs(text, wish):
 def signed(text, wish):
     """The lock with its first line."""
     return HEAD + digest(wish) + "\n" + text
+
+
+def of_host(text, host):
+    """The lock with the host that resolved it alone."""
+    first, dummy, rest = text.partition("\n")
+    return f"{first}\n{ALONE}{json.dumps(host)}\n{rest}"
+
+
+def alone(text):
+    """The host that resolved a lock alone; empty if another one confirmed it, or a person wrote it."""
+    second = text.split("\n", 2)[1:2]
+    try:
+        return str(json.loads(second[0][len(ALONE) :])) if second and second[0].startswith(ALONE) else ""
+    except ValueError:
+        return ""
+
+
+def given_to(known, host):
+    """The kept lock as a host gets it: one that it resolved itself holds for it like a confirmed one."""
+    first, dummy, rest = known.partition("\n")
+    return f"{first}\n{rest.partition(chr(10))[2]}" if known and alone(known) == host else known
+
+
+def kept(known, text, host):
+    """(the lock to keep after ``host`` resolved ``text``, what differs from the one that another host resolved alone).
+
+    ``known`` is the kept lock, or empty. Two hosts that resolved the same make it one for all, with the files that both have. Root of a host
+    writes any text, so one that nobody confirmed gives way: it is of the last host that resolved something else.
+    """
+    first = alone(known)
+    if known and first in ("", host):
+        return known, ""
+    ours, theirs = _files(text), _files(known)
+    other = other_files(known, text)
+    if known and set(ours) == set(theirs) and not other:
+        common = [f"{name}{_options(_common(files, ours[name]))}\n" for name, files in theirs.items()]
+        return known.partition("\n")[0] + "\n" + "".join(common), ""
+    only = [
+        f"only {who} has {', '.join(names[:4])}"
+        for who, names in ((first, sorted(set(theirs) - set(ours))), (host, sorted(set(ours) - set(theirs))))
+        if names
+    ]
+    only += [f"other SHA-256 of {', '.join(other[:4])}"] if other else []
+    return of_host(text, host), ", and ".join(only) if known else ""
+
+
+def other_files(first, second):
+    """The packages with versions that both locks have, and no file of them."""
+    theirs, ours = _files(first), _files(second)
+    return sorted(name for name in set(ours) & set(theirs) if not _common(theirs[name], ours[name]))
+
+
+def _files(text):
+    """{package with version and marker: [SHA-256]} of a lock."""
+    blocks = re.split(r"(?m)^(?=[^\s#-])", text)[1:]
+    return {
+        " ".join(HASH_OPTION.sub("", block.partition("\n")[0]).rstrip(" \\").split()): HASH.findall(block)
+        for block in blocks
+    }
+
+
+def _common(first, second):
+    """SHA-256 that both have; for a folder of sources, which has none, a text that stands for none."""
+    return [each for each in first if each in second] or ([""] if not first and not second else [])
+
+
+def _options(hashes):
+    return "".join(f" \\\n    --hash=sha256:{each}" for each in hashes if each)
 
 
 def fully_hashed(text):

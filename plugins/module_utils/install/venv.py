@@ -168,7 +168,8 @@ class Builder:
     ``sources`` are shell files read before anything runs in the environment; ``env`` is added to what builds see;
     ``advice`` ends the message when something is unavailable. ``build_user`` builds what has no wheel, if root runs this.
     ``sdists``: SHA-256 by 'name==version' of source distributions; what is built of others is refused.
-    ``confirm``: ``given_lock`` may come from another host, so it is used only if this host resolves the same versions.
+    ``confirm``: ``given_lock`` may come from another host, so it is used only if this host resolves the same versions, and if it was resolved by
+    one host alone, only its versions are preferred.
     """
 
     def __init__(
@@ -328,7 +329,9 @@ class Builder:
             code, output = self._compile(uv, wish, more, env, lock)
             if code:
                 return code, output
-        if given:
+        if given and not (
+            self.confirm and package_lock.alone(given)
+        ):  # of one of these, only the versions are preferred
             if self.confirm:
                 self._confirm(given, lock)
             write_atomically(lock, given)
@@ -346,13 +349,20 @@ class Builder:
         return code, output
 
     def _confirm(self, given, lock):
-        """Raise unless ``given`` has the packages and versions that this host just resolved with those of ``given`` as preferred ones."""
+        """Raise unless ``given`` has the packages, versions and files that this host just resolved with the versions of ``given`` as preferred ones."""
         theirs, own = package_lock.pins(given), package_lock.pins(read_text(lock))
-        if theirs != own:
+        others = package_lock.other_files(given, read_text(lock))
+        if theirs != own or others:
             os.unlink(lock)
+            differ = (
+                f"only the lock has {listed(theirs - own)}, and only this host has {listed(own - theirs)}"
+                if theirs != own
+                else ""
+            )
+            differ = differ or f"the lock has other SHA-256 of {listed(others)}"
             raise VenvError(
-                "this host resolves the same requirements to other packages than the lock of inference_lock_directory: only the lock has"
-                f" {listed(theirs - own)}, and only this host has {listed(own - theirs)}. Nothing of it was installed, because another host may"
+                "this host resolves the same requirements to other packages than the lock of inference_lock_directory: "
+                f"{differ}. Nothing of it was installed, because another host may"
                 " have written the lock. Fix: if this host has another processor, Python or index, set another inference_lock_directory for such"
                 " hosts; otherwise find out who wrote the lock, and remove it"
             )

@@ -13,7 +13,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.inference.plugins.action.python_packages_info import in_bundle
 from ansible_collections.ascend.inference.plugins.action.python_venv import ActionModule
-from ansible_collections.ascend.inference.plugins.module_utils.install.package_lock import signed
+from ansible_collections.ascend.inference.plugins.module_utils.install.package_lock import alone, of_host, signed
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS, lock_name, wanted
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import MANIFEST, item, manifest, write
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
@@ -80,12 +80,13 @@ def act_with_lock(monkeypatch, act, tmp_path):
 
     def execute(self, name, module_args, task_vars):
         started.append(module_args)
-        return {"changed": True, "hashes": module_args["hashes"] or text_of["host"]}
+        given = module_args["hashes"]
+        return {"changed": True, "hashes": text_of["host"] if alone(given) or not given else given}
 
     started, text_of = [], {}
     monkeypatch.setattr(ActionBase, "_execute_module", execute)
 
-    def run(text, **more):
+    def run(text, host="a", warned="", **more):
         text_of["host"] = text
         action = ActionModule.__new__(ActionModule)
         action._templar = types.SimpleNamespace(template=lambda written: written)
@@ -93,33 +94,66 @@ def act_with_lock(monkeypatch, act, tmp_path):
         variables = {
             "inference_lock_directory": str(tmp_path / "locks"),
             "inference_index_strategy": "unsafe-first-match",
+            "inventory_hostname": host,
         }
         done, before = action.run(task_vars=variables), len(started)
-        assert "hashes" not in done
+        assert (
+            "hashes" not in done
+            and warned in "".join(done.get("warnings", ()))
+            and bool(warned) == ("warnings" in done)
+        )
         return done if done.get("failed") else started[before - 1]
 
     return run
 
 
-def lock_of(version, **more):
+def lock_of(version, *hashes, **more):
     """A lock of ARGS."""
     options = ArgumentSpecValidator(ARGUMENTS).validate({**ARGS, **more}).validated_parameters
-    return signed(f"a=={version} \\\n    --hash=sha256:{'0' * 64}\n", wanted(options))
+    files = "".join(f" \\\n    --hash=sha256:{each * 64}" for each in hashes or "0")
+    return signed(f"a=={version}{files}\n", wanted(options))
 
 
 def test_a_module_that_resolved_nothing_leaves_no_lock(act_with_lock, tmp_path):
     assert act_with_lock("")["return_hashes"] and not (tmp_path / "locks").exists()
 
 
-def test_the_first_host_s_lock_is_kept_and_the_others_have_to_confirm_it(act_with_lock, tmp_path):
-    first, second = lock_of(1), lock_of(2)
+def test_a_lock_that_two_hosts_resolved_is_kept_and_the_others_have_to_confirm_it(act_with_lock, tmp_path):
+    first, second = lock_of(1, "0", "1", "2"), lock_of(1, "2", "0", "9")
     assert act_with_lock(first)["hashes"] == ""
     (file,) = (tmp_path / "locks").iterdir()
-    assert file.name.startswith("a-router-") and file.read_text() == first
-    given = act_with_lock(second)
-    assert given["hashes"] == first and given["confirm_hashes"] is True and file.read_text() == first
+    assert (
+        file.name.startswith("a-router-") and file.read_text() == of_host(first, "a") and alone(file.read_text()) == "a"
+    )
+    assert act_with_lock(second)["hashes"] == first, "its own one holds for a host"
+    assert act_with_lock(second, host="b")["hashes"] == of_host(first, "a"), "and is a proposal for another one"
+    assert file.read_text() == lock_of(1, "0", "2"), "the files that both have"
+    given = act_with_lock(lock_of(2), host="c")
+    assert given["hashes"] == file.read_text() == lock_of(1, "0", "2") and given["confirm_hashes"] is True
     other = {"requirements": ["a==2"]}
     assert act_with_lock(lock_of(2, **other), **other)["hashes"] == "", "a lock of other requirements"
+
+
+@pytest.mark.parametrize(
+    ("forged", "said"),
+    [
+        (lock_of(1, "e"), "other SHA-256 of a==1"),
+        (lock_of(2), "only a has a==2, and only b has a==1"),
+        (lock_of(1).replace("a==1 ", "a==1 ; python_version < '3' "), "only a has a==1 ; python_version < '3'"),
+    ],
+)
+def test_a_lock_of_one_host_stops_no_other_one(act_with_lock, tmp_path, forged, said):
+    """Right versions with wrong hashes, versions that nobody has, packages that are left out: root of one host wrote any text."""
+    act_with_lock(forged)
+    (file,) = (tmp_path / "locks").iterdir()
+    act_with_lock(lock_of(1), host="b", warned=said)
+    assert file.read_text() == of_host(lock_of(1), "b")
+    act_with_lock(forged, warned="was dropped")
+    act_with_lock(lock_of(1), host="b", warned="was dropped")
+    act_with_lock(lock_of(1), host="c")
+    assert file.read_text() == lock_of(1)
+    act_with_lock(forged)
+    assert file.read_text() == lock_of(1), "two hosts have confirmed it"
 
 
 @pytest.mark.parametrize(

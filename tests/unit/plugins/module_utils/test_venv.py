@@ -193,6 +193,36 @@ def test_a_lock_that_this_host_would_not_resolve_installs_nothing(tmp_path, forg
     assert commands.with_word("install") == [] and venv.read_text(made.lock_path("base")) == ""
 
 
+def test_a_lock_with_files_that_this_host_does_not_find_leaves_nothing_behind(tmp_path):
+    """Not even the host's own lock, which the next run would take: the index refused its files again."""
+    found, forged = (LOCK.replace(":0", f":{digit * 62}0") for digit in "12")
+
+    class Hashed(Locking):
+        lock = found
+
+    commands = Hashed()
+    made = confirming(tmp_path, package_lock.signed(forged, WISH), commands)
+    with pytest.raises(VenvError, match="the lock has other SHA-256 of a==1, c==2\\. Nothing of it was installed"):
+        made.build("base", WISH)
+    assert commands.with_word("install") == [] and venv.read_text(made.lock_path("base")) == ""
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda lock: lock + "evil==1 \\\n    --hash=sha256:00\n",
+        lambda lock: lock.replace("--hash=sha256:", "--hash=sha256:ff"),
+    ],
+)
+def test_of_a_lock_that_one_host_wrote_only_the_versions_are_preferred(tmp_path, forge):
+    commands = Locking()
+    text = package_lock.of_host(package_lock.signed(forge(LOCK), WISH), "other")
+    made = confirming(tmp_path, text, commands)
+    made.build("base", WISH)
+    assert venv.read_text(made.lock_path("base")) == package_lock.signed(LOCK, WISH)
+    assert "--require-hashes" in commands.with_word("install")[0]
+
+
 def test_the_own_lock_of_an_interruption_needs_no_confirmation(tmp_path):
     commands, other = Locking(), package_lock.signed(LOCK, dict(WISH, requirements=["a==2"]))
     made = confirming(tmp_path, other, commands)
