@@ -93,7 +93,7 @@ backup_file:
   type: str
   sample: ""
 missing:
-  description: Hosts without records.
+  description: Hosts without records, or with one in a wrong form.
   returned: success
   type: list
   elements: str
@@ -118,9 +118,8 @@ text:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.support.acceptance import contents, text_of
+from ..module_utils.support.acceptance import contents, passwords_of, text_of
 from ..module_utils.support.archive import write_files
-from ..module_utils.tools.credentials import hide_passwords
 from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
@@ -137,7 +136,7 @@ ARGUMENTS = {
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
-    hide_passwords(module)
+    module.no_log_values.update(passwords_of(params["documents"]))
     try:
         files, commands, missing, masker = contents(params)
         kept = module.backup_local(params["path"]) if params["backup"] and not module.check_mode else ""
@@ -146,7 +145,7 @@ def main():
         module.fail_json(msg=visible(f"The archive {params['path']} cannot be written: {error}"))
     names = (masker.masked(), sorted(masker.kept)) if masker else ({}, [])
     text = visible(text_of(params["path"], size, commands, missing, *names))
-    result = dict(path=params["path"], bytes=size, backup_file=kept, commands=commands, missing=missing)
+    result = dict(path=params["path"], bytes=size, backup_file=kept, commands=commands, missing=sorted(missing))
     module.exit_json(changed=True, text=text, pseudonyms=names[0], unmasked=names[1], **result)
 
 

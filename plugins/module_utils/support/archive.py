@@ -18,6 +18,7 @@ from typing import Any, Iterable
 
 from ..diagnosis.diagnose import LINES, causes_in, explanation
 from ..tools.how_many import how_many
+from ..tools.record import values_of
 from ..tools.text import one_line
 from .redact import Redactor
 
@@ -25,8 +26,11 @@ REMOVED = (
     "Secrets, texts of clients and models, and what messages of exceptions quote were replaced by [left out]; messages of exceptions have at most "
     "300 characters. left_out counts the places of each host."
 )
-WRONG_FORM = (AttributeError, KeyError, RecursionError, TypeError, ValueError, zlib.error)
+WRONG_FORM = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError, zlib.error)
 MOST = 256 * 2**20  # bytes of one host's logs when they are unpacked
+MOST_PARTS = 10_000  # of them; a host has some for each service and NPU
+MOST_LINE = 2000  # characters of what is printed of one problem
+MOST_SHOWN = 20  # problems of one host's logs that are printed; summary.json has all
 
 
 def read_hosts(source: str, hosts: Iterable[str], secrets: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
@@ -46,7 +50,7 @@ def read_hosts(source: str, hosts: Iterable[str], secrets: Iterable[str] = ()) -
 def _read(host: str, stream: Any, secrets: Iterable[str]) -> dict[str, Any]:
     """The logs of a host; of one whose answer has a wrong form, none, and that as the problem."""
     try:
-        given, redactor = json.load(stream), Redactor(secrets)
+        given, redactor = values_of(stream.read()), Redactor(secrets)
         parts = [(name, redactor.without_known(text)) for name, text in _unpacked(host, given["parts"])]
         left_out = dict(given["left_out"])
         left_out["secrets"] = left_out.get("secrets", 0) + redactor.counts["secrets"]
@@ -63,7 +67,10 @@ def _unpacked(host: str, text: str) -> list[tuple[str, str]]:
     data = unpacker.decompress(base64.b64decode(text), MOST)
     if unpacker.unconsumed_tail:
         raise ValueError(f"the logs of {host} are larger than {MOST} bytes")
-    return [(str(name), str(content)) for name, content in json.loads(data.decode("utf-8"))]
+    parts = [(str(name), str(content)) for name, content in values_of(data.decode("utf-8"))]
+    if len(parts) > MOST_PARTS:
+        raise ValueError(f"the logs of {host} have more than {MOST_PARTS} parts")
+    return parts
 
 
 def safe(name: str) -> str:
@@ -132,5 +139,10 @@ def text_of(path: str, size: int, summary: dict[str, Any]) -> str:
     lines = [f"{path} has {has}. Look through it before it leaves the site."]
     lines += [f"{host}: no logs, because it did not answer" for host in summary["missing"]]
     lines += [f"{host}: {item['problem']}" for host, item in summary["hosts"].items() if item["problem"]]
-    lines += [f"{host} {row['name']}: {row['problem']}" for host, row in logs if row["problem"]]
-    return "\n".join(map(one_line, lines))
+    for host, item in summary["hosts"].items():
+        problems = [f"{host} {row['name']}: {row['problem']}" for row in item["logs"] if row["problem"]]
+        more = len(problems) - MOST_SHOWN
+        lines += problems[:MOST_SHOWN] + (
+            [f"{host}: {how_many(more, 'more problem')}, see summary.json"] if more > 0 else []
+        )
+    return "\n".join(one_line(line)[:MOST_LINE] for line in lines)

@@ -8,6 +8,7 @@ The same word gets the same pseudonym everywhere in the archive, and another one
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
 import ipaddress
@@ -32,7 +33,10 @@ _WORDS = re.compile(
     rf"|{_BEGIN}(?P<ipv6>(?:{_GROUP}:){{7}}{_GROUP}|(?:{_GROUPS})?::(?:{_GROUPS})?)(?![0-9A-Za-z]|\.\d+\.\d)"
     rf"|{_BEGIN}(?<!\.)(?P<ipv4>(?:\d{{1,3}}\.){{3}}\d{{1,3}})(?![0-9A-Za-z]|\.\d)"
 )
-_SWITCH = re.compile(r"System Name TLV\s*\n\s*(\S+)")  # of hccn_tool -lldp
+_SWITCH = re.compile(
+    r"System Name TLV[^\S\n]*\n\s*(\S{1,255})"
+)  # of hccn_tool -lldp; one way to match, whatever a host writes there
+_MOST_NAMES = 256  # of switches of one host, which has at most one for each NPU
 _SERIAL = re.compile(
     rf"(?i)(?:\b|{_BEGIN})((?:serial number|vendor sn|serial_number|sn)[\"']?\s*[:=]\s*[\"']?)([\w-]{{4,}})"
 )
@@ -88,9 +92,18 @@ class Masker:
         """Tools and people also write names of hosts in capitals."""
         return self._names.get(word) or self._folded[word.lower()]
 
-    def learn(self, text: str) -> None:
-        """Take the names of switches from the output of hccn_tool -lldp."""
-        for name in _SWITCH.findall(text):
+    def of_host(self) -> Masker:
+        """One for the texts of a single host: what it learns there is masked in no other text, as the host may choose words of others."""
+        own = copy.copy(self)
+        own._names, own._macs = dict(self._names), set(self._macs)
+        return own
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Take the names of switches from outputs of hccn_tool -lldp. ValueError if they are more than one host sees."""
+        names = {found.group(1) for text in texts for found in _SWITCH.finditer(text)}
+        if len(names) > _MOST_NAMES:
+            raise ValueError(f"it has more than {_MOST_NAMES} names of switches")
+        for name in sorted(names):
             self._take(name, "switch-" + self._digest(name)[:8])
         self._pattern = self._compiled()
 

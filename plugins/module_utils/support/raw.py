@@ -16,7 +16,8 @@ from typing import Any, Iterable, NamedTuple
 from ..tools.record import unpacked
 from .mask import Masker
 
-MOST = 256 * 2**20  # bytes of one record when it is unpacked
+MOST = 64 * 2**20  # bytes of one record when it is unpacked
+MOST_TEXTS = 100_000  # outputs and files of a host; the pings of each NPU to all of 768 others are 13 thousand
 
 
 class Host(NamedTuple):
@@ -38,16 +39,15 @@ def read(texts: Iterable[str]) -> Host:
 
 
 def learn(masker: Masker, name: str, host: Host) -> None:
-    """Take the names that the records contain."""
+    """Take the names that the records of a host contain, into its own masker."""
     masker.also(host.node, name)
     for command in host.commands:
         masker.learn_addresses(command["stdout"])
-        if "-lldp" in command["argv"]:
-            masker.learn(command["stdout"])
+    masker.learn(command["stdout"] for command in host.commands if "-lldp" in command["argv"])
 
 
 def files_of(name: str, host: Host) -> list[tuple[str, str]]:
-    """[(name of the file, text)] of one host."""
+    """[(name of the file, text)] of one host. TypeError and others if its record has a wrong form."""
     index: dict[str, Any] = {"host": name, "node": host.node, "commands": [], "files": {}}
     texts: list[tuple[str, str]] = []
     for number, command in enumerate(host.commands, 1):
@@ -63,6 +63,10 @@ def files_of(name: str, host: Host) -> list[tuple[str, str]]:
         index["files"][path] = place
         if place:
             texts.append((place, text or ""))
+    if len(texts) > MOST_TEXTS:
+        raise ValueError(f"it has more than {MOST_TEXTS} outputs")
+    if not all(isinstance(text, str) for text in (host.node, *(text for dummy, text in texts))):
+        raise TypeError("an output, or its name, is no text")
     return [("tools.json", json.dumps(index, indent=1) + "\n"), *texts]
 
 

@@ -15,6 +15,9 @@ import zlib
 from .runner import ToolMissing, run
 
 MOST_FILE = 2**20  # bytes of a recorded file; /etc/hccn.conf has some KiB
+MOST_VALUES = (
+    10**6
+)  # numbers, texts, lists and mappings of a host's JSON; the pings of each NPU to all of 768 others make 150 thousand
 
 
 class Recorder:
@@ -69,4 +72,19 @@ def unpacked(text, most):
         raise ValueError(f"the record is damaged: {error}") from error
     if unpacker.unconsumed_tail:
         raise ValueError(f"the record has more than {most} bytes")
-    return json.loads(data.decode("utf-8"))
+    return values_of(data.decode("utf-8"))
+
+
+def values_of(text):
+    """The value of JSON. ValueError if it has more than ``MOST_VALUES`` values: of each of its two characters, Python makes an object of 60 bytes."""
+    refuse_many(text)
+    return json.loads(text)
+
+
+def refuse_many(text, most=0):
+    """Raise ValueError for JSON of too many values, before an object is made of one."""
+    most = most or MOST_VALUES
+    plain = text.replace("\\\\", "").replace('\\"', "")  # so each quote begins or ends a text
+    outside = "".join(plain.split('"')[::2]) if plain.count('"') <= 4 * most else "," * (most + 1)
+    if outside.count(",") + outside.count("[") + outside.count("{") > most:
+        raise ValueError(f"it has more than {most} values")

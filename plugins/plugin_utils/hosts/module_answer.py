@@ -16,9 +16,11 @@ import typing as t
 
 import yaml
 
+from ...module_utils.tools.record import refuse_many
 from ...module_utils.tools.text import visible
 
 MOST = 64 * 2**20  # characters of an answer; the logs of one host, packed, are the largest ones
+MOST_VALUES = MOST // 16  # in it; the rows of entry_usage_info are some hundred thousand
 OF_EACH = {"changed": bool, "failed": bool, "skipped": bool, "msg": object, "exception": object, "diff": object}
 OF_EACH |= {"warnings": list, "deprecations": list, "invocation": dict}
 SAID = 2**18  # characters that Ansible prints of an answer; more of one host hides what others say
@@ -72,6 +74,10 @@ def checked(output: str, keys: t.Mapping[str, t.Any]) -> str:
     begin = re.search(r"^\{", output, re.MULTILINE)
     if not begin:
         return visible(output)  # Ansible says why
+    try:
+        refuse_many(output[begin.start() :], MOST_VALUES)
+    except ValueError as error:
+        return refusal(str(error))
     try:
         answer = DECODER.raw_decode(output, begin.start())[0]
     except (ValueError, RecursionError) as error:

@@ -11,11 +11,13 @@ import os
 import re
 import tarfile
 import time
+import tracemalloc
 import zlib
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.support import archive, exceptions, gather
 from ansible_collections.ascend.inference.plugins.module_utils.support.redact import LEFT_OUT, Redactor
+from ansible_collections.ascend.inference.plugins.module_utils.tools import record
 from ansible_collections.ascend.inference.plugins.modules import support_logs
 
 SECRET, SECOND = "s3cr3t-of-the-engines", "second/client+key=="
@@ -515,6 +517,43 @@ def test_one_bad_answer_costs_the_logs_of_that_host(answer, tmp_path):
     assert archive.write(str(tmp_path / "logs.tar.gz"), "x", found, summary)
     assert found["n2"]["parts"] == [("a", "good")]
     assert "n1: no logs, because its answer has a wrong form" in archive.text_of("p", 1, summary)
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        (["", ""], "more than 1000000 values"),  # 2 MiB; each of 256 MiB was 60 bytes of the controller for each byte
+        ("x", "more than 1000000 values"),
+        ([[]], "more than 1000000 values"),
+        (["a", "x" * 30], "more than 10000 parts"),
+    ],
+)
+def test_parts_of_a_host_are_counted_before_they_cost_anything(parts, problem, tmp_path):
+    packed_parts = packed([parts] * (2**20 if "values" in problem else 10_001))
+    (tmp_path / "n1.json").write_text(json.dumps({**GOOD, "parts": packed_parts}))
+    tracemalloc.start()
+    found = archive.read_hosts(str(tmp_path), ["n1"])["n1"]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert problem in found["problem"] and found["parts"] == [] and most < 150 * 2**20
+
+
+@pytest.mark.parametrize("text", ['a", "b', "\\", '\\"', "[[{,", '"', '\\\\"'])
+def test_what_is_within_a_text_is_no_value(text, monkeypatch):
+    monkeypatch.setattr(record, "MOST_VALUES", 5)
+    assert record.values_of(json.dumps([[text, text]])) == [[text, text]]
+    with pytest.raises(ValueError, match="more than 5 values"):
+        record.values_of(json.dumps([[text, text], [text, text]]))
+
+
+def test_problems_of_one_host_bury_no_other_one(tmp_path):
+    rows = [{"name": f"x{number}", "problem": "p" * 3000} for number in range(50)]
+    (tmp_path / "n1.json").write_text(json.dumps({**GOOD, "rows": rows}))
+    (tmp_path / "n2.json").write_text(json.dumps({**GOOD, "rows": [{"name": "y", "problem": "the one thing to see"}]}))
+    found = archive.read_hosts(str(tmp_path), ["n1", "n2"])
+    lines = archive.text_of("p", 1, archive.summary_of("x", ["n1", "n2"], found, {})).splitlines()
+    assert lines[-2:] == ["n1: 30 more problems, see summary.json", "n2 y: the one thing to see"]
+    assert len(lines) == 23 and max(map(len, lines)) == 2000
 
 
 def test_a_problem_makes_one_line(tmp_path):

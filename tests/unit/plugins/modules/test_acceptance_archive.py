@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import os
@@ -15,6 +16,8 @@ import stat
 import subprocess
 import sys
 import tarfile
+import time
+import zlib
 
 import ascend_cluster
 import pytest
@@ -371,10 +374,125 @@ def test_secrets_are_left_out_of_json_too(run_module, tmp_path):
     assert json.loads(texts["report.json"]) == {"tail": "key [left out]."} and texts["report.md"] == "key [left out]."
 
 
-def test_a_damaged_record_is_refused_and_nothing_is_written(run_module, tmp_path):
-    done = run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", records={"n": ["eJw="]})
-    assert done["failed"] and "damaged" in done["msg"]
-    assert list(tmp_path.iterdir()) == []
+CALL = {
+    "argv": ["npu-smi"],
+    "stdin": None,
+    "begin": 1.0,
+    "seconds": 1,
+    "rc": 0,
+    "timed_out": False,
+    "stderr": "",
+    "problem": "",
+}
+
+
+def call(text, *argv):
+    return {**CALL, "argv": ["hccn_tool", *argv], "stdout": text}
+
+
+def as_record(node, *commands, **files):
+    whole = {"node": node, "commands": list(commands), "files": files}
+    return base64.b64encode(zlib.compress(json.dumps(whole).encode())).decode()
+
+
+def packed(value):
+    return base64.b64encode(zlib.compress(json.dumps(value).encode())).decode()
+
+
+GOOD = as_record("n2", call("n2 ok, leaf-1\n"), call("System Name TLV\n leaf-1\n", "-lldp"))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "eJw=",
+        "garbage!",
+        packed([1]),
+        packed({"node": 5, "commands": [], "files": {}}),
+        packed({"node": "n", "commands": [{"argv": []}], "files": {}}),
+        packed({"node": "n", "commands": [{**CALL, "stdout": 7}], "files": {}}),
+        packed({"node": "n", "commands": [{**CALL, "stdout": "", "begin": 1e300}], "files": {}}),
+        packed({"node": "n", "commands": [], "files": {"a": 5}}),
+        packed({"node": "n", "commands": [[]] * 10**6, "files": {}}),
+    ],
+)
+@pytest.mark.parametrize("mask", [True, False])
+def test_a_record_in_a_wrong_form_costs_its_host_only(run_module, tmp_path, record, mask):
+    """It was no archive of any host."""
+    records = {"evil": [record], "zgood": [GOOD]}
+    done = run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", records=records, mask=mask)
+    assert not done["failed"] and done["missing"] == ["evil"]
+    assert "evil: its record is left out, because it has a wrong form (" in done["text"]
+    assert ("host-2" if mask else "zgood") + "/outputs/00001.out" in replay.contents(tmp_path / "a")
+
+
+def test_a_host_has_no_more_switches_than_npus(run_module, tmp_path):
+    """Each name is sought in each text."""
+    many = as_record("n", *(call(f"System Name TLV\n sw{number}x\n", "-lldp") for number in range(300)))
+    records = {"evil": [many], "zgood": [GOOD]}
+    done = run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", records=records, mask=True)
+    assert done["missing"] == ["evil"] and "more than 256 names of switches" in done["text"]
+
+
+REPORT = {
+    "report.md": "# Acceptance of d: not passed\n- evil: device 3, leaf-9\n- zgood device 3: the link is down, leaf-1\n",
+    "report.json": json.dumps(
+        {"verdict": "not passed", "deviations": [{"path": "zgood device 3", "problem": "the link is down"}]}
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "word", ["not passed", "passed", "link is down", "n2", "ok", "leaf-1", "10.0.0.5x", "Acceptance of d"]
+)
+def test_the_words_of_one_host_change_no_text_of_another_one(run_module, tmp_path, word, monkeypatch):
+    """Root of a host chooses its name, those of its switches, and what looks like the password of a URL."""
+    monkeypatch.setattr(os, "urandom", lambda count: b"k" * count)
+    honest, forged = ([as_record(node, call(f"System Name TLV\n {node}\n", "-lldp"))] for node in ("n1", word))
+    texts = []
+    for number, (record, more) in enumerate(
+        [(honest, ""), (forged, f"- evil https://{word.split()[0]}@h and //u:{word}@h\n")]
+    ):
+        documents = {**REPORT, "report.md": REPORT["report.md"] + more}
+        options = {"records": {"evil": record, "zgood": [GOOD]}, "documents": documents, "mask": True}
+        done = run_module("acceptance_archive", path=str(tmp_path / str(number)), deployment="d", **options)
+        assert done["pseudonyms"] == {"evil": "host-1", "zgood": "host-2"}, done
+        found = replay.contents(tmp_path / str(number))
+        found["report.md"] = "\n".join(line for line in found["report.md"].split("\n") if "host-1" not in line)
+        texts.append({name: text for name, text in found.items() if not name.startswith("host-1/")})
+    assert (
+        texts[0] == texts[1]
+        and "leaf-1" not in texts[0]["report.md"]
+        and "leaf-1" not in texts[0]["host-2/outputs/00001.out"]
+    )
+
+
+def test_what_a_host_says_of_itself_is_masked_in_reports(run_module, tmp_path):
+    options = {"records": {"zgood": [GOOD]}, "documents": REPORT, "mask": True}
+    run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", **options)
+    assert "leaf-1" not in replay.contents(tmp_path / "a")["report.md"]
+
+
+def test_a_password_in_the_text_of_a_host_is_left_out_there(run_module, tmp_path):
+    documents = {"report.md": "pip of evil: https://me:pass-word@index.example/\n", "plan.json": '{"a": "pass-word"}'}
+    run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", records={}, documents=documents)
+    texts = replay.contents(tmp_path / "a")
+    assert (
+        texts["report.md"] == "pip of evil: https://[left out]@index.example/\n" and "pass-word" in texts["plan.json"]
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["System Name TLV" + "\n" * 200_000, "System Name TLV \n" * 50_000, "sn" + " " * 200_000, "sn:" + " " * 200_000],
+)
+def test_no_output_takes_long(text):
+    """With two ways to match a line end, 200,000 of them took hours."""
+    begin = time.process_time()
+    masker = Masker(["node1"], key=b"key").of_host()
+    masker.learn([text])
+    masker(text)
+    assert time.process_time() - begin < 5
 
 
 def test_check_mode_writes_nothing(run_module, tmp_path):
@@ -600,4 +718,4 @@ def test_words_of_the_documents_stay_although_a_host_has_such_a_name():
     }
     files, calls, missing, masker = acceptance.contents(given)
     assert masker.kept == {"load"} and files[0] == ("a.json", '{"expert_load": 1}') and calls == 0
-    assert missing == ["apollo", "load"] and acceptance.contents(dict(given, mask=False))[3] is None
+    assert sorted(missing) == ["apollo", "load"] and acceptance.contents(dict(given, mask=False))[3] is None

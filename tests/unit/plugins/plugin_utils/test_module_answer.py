@@ -12,6 +12,7 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.module_answer import (
     MOST,
+    MOST_VALUES,
     SAID,
     checked,
     documented,
@@ -122,6 +123,13 @@ def test_a_wrong_form_fails_on_this_host(answer, wrong):
 def test_an_answer_has_limits(output):
     found = json.loads(checked(output, KEYS))
     assert found["failed"] and "is not used" in found["msg"]
+
+
+@pytest.mark.parametrize("value", ["[]", '""', "{}", "0"])
+def test_the_values_of_an_answer_are_counted(value):
+    """Of each byte, the controller made an object of 30 to 60 bytes."""
+    answer = '{"text": [' + ",".join([value] * (MOST_VALUES + 1)) + "]}"
+    assert len(answer) < MOST and "more than 4194304 values" in json.loads(checked(answer, KEYS))["msg"]
 
 
 def test_a_module_may_document_a_key_of_ansible_in_another_type():
