@@ -22,6 +22,18 @@ def lacking(_step: Step, host: str, answers: Answers) -> More:
     return {} if (answers.get(host) or {}).get("added") else None
 
 
+def _texts(value: t.Any) -> list[str]:
+    """The texts of a list that a host answered; what has another form is none."""
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _left(answer: t.Mapping[str, t.Any] | None) -> list[dict[str, t.Any]]:
+    """The engines that have left a host's router, as far as they have the form of engines."""
+    found = (answer or {}).get("left")
+    engines = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return [each for each in engines if len(_texts([each.get("url"), each.get("kind")])) == 2]
+
+
 def engines_to_prove(
     engines: t.Iterable[t.Mapping[str, t.Any]], answers: t.Iterable[t.Mapping[str, t.Any]]
 ) -> dict[str, list[str]]:
@@ -31,9 +43,10 @@ def engines_to_prove(
     """
     added, after = set(), set()
     for answer in answers:
-        added.update(answer.get("added") or ())
-        for urls in (answer.get("after") or {}).values():
-            after.update(urls)
+        added.update(_texts(answer.get("added")))
+        pools = answer.get("after")
+        for urls in pools.values() if isinstance(pools, dict) else ():
+            after.update(_texts(urls))
     named = [(engine["name"], engine["url"]) for engine in engines]
     return {
         "joining": [name for name, url in named if url in added],
@@ -54,7 +67,7 @@ def restarting(step: Step, _host: str, answers: Answers) -> More:
     """
     if not step.given:
         return {} if any(answer.get("restart") for answer in answers.values()) else None
-    own = (answers.get(step.given["host"]) or {}).get("restart") or ()
+    own = _texts((answers.get(step.given["host"]) or {}).get("restart"))
     return {} if step.given["url"] in own else None
 
 
@@ -68,14 +81,14 @@ def leaving(step: Step, host: str, answers: Answers) -> More:
 
     ``leaving`` left the routers in a run that was interrupted, and are waited for on ``host``.
     """
-    left = (answers.get(host) or {}).get("left") or ()
+    left = _left(answers.get(host))
     planned = step.given["planned"]
     engines = [engine for engine in left if engine["url"] not in [each["url"] for each in planned]]
     engines += step.given["leaving"] if host == step.given["host"] else []
     every = [*planned, *step.given["leaving"], *left]
     # Others may have decode engines that fetch, too. Where they are is no order for this host: without the list all that is held is waited for.
     known = {engine["url"] for engine in every}
-    others = [each for name, answer in answers.items() if name != host for each in answer.get("left") or ()]
+    others = [each for name, answer in answers.items() if name != host for each in _left(answer)]
     if any(each["kind"] == "decode" and each["url"] not in known for each in others):
         every = []
     downstream = dict.fromkeys(engine["url"] for engine in every if engine["kind"] == "decode")

@@ -12,7 +12,7 @@ from ...module_utils.hccn.changes import problems
 from ...module_utils.tools.engine_kinds import ENGINE_KINDS
 from ...module_utils.tools.text import one_line
 from ..description.findings import Finding
-from ..description.variables import DEVICES
+from ..description.variables import DEVICES, MOST_DEVICES
 from .observed import Record, links_by_device, npus_by_device
 
 Interface = ipaddress.IPv4Interface
@@ -72,10 +72,13 @@ class _Case:
         self.links: dict[str, dict[int, Record]] = {}
         for host in hosts:
             found = facts.get(host["name"]) or {}
-            if "devices" in found:
-                self.links[str(host["name"])] = links_by_device(found)
-            elif host.get("fabric"):
-                message = str(found.get("msg") or "the devices were not read")
+            message = str(found.get("msg") or "the devices were not read")
+            try:
+                if "devices" in found:
+                    self.links[str(host["name"])] = _links(found)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                message = "its answer has a wrong form"
+            if str(host["name"]) not in self.links and host.get("fabric"):
                 self.add(str(host["name"]), "FABRIC-FACTS", message, "Fix hccn_tool on the host, then run again.")
         self.given: dict[Slot, Interface] = {}
         self.gateways: dict[Slot, str] = {}
@@ -320,6 +323,14 @@ class _Case:
                 ready = left
             order += ready
         return order
+
+
+def _links(facts: Record) -> dict[int, Record]:
+    """The devices of a host. Raises ``ValueError`` and others if a host answered something else."""
+    links = links_by_device(facts)
+    if len(links) > MOST_DEVICES or not all(isinstance(link.get("ip") or {}, dict) for link in links.values()):
+        raise ValueError
+    return links
 
 
 def _address_in(text: str, network: ipaddress.IPv4Network) -> str:

@@ -189,6 +189,17 @@ def test_tls_must_be_described_alike_and_hosts_must_answer():
     assert ids(found) == ["FABRIC-FACTS"] and found["findings"][0]["problem"] == "hccn_tool is missing"
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [[{}], [None], 7, [{"device_id": "x"}], [{"device_id": 0, "ip": [1]}], [link(device) for device in range(1025)]],
+)
+def test_an_answer_in_a_wrong_form_is_a_finding_of_its_host(odd):
+    hosts = [host(name, addresses=["10.20.0.10-10.20.0.41/24"]) for name in "ab"]
+    found = fabric_settings(hosts, {**facts(a=[""]), "b": {"devices": odd}}, {})
+    assert [(item["id"], item["path"]) for item in found["findings"]] == [("FABRIC-FACTS", "b")]
+    assert given(found) == {("a", 0): "10.20.0.10"}
+
+
 def test_a_file_names_devices_and_the_list_serves_the_others():
     text = "# host device address gateway\na 1 10.20.1.11/24 10.20.1.254\nb,0,10.20.1.12/24\n"
     hosts = [

@@ -122,6 +122,51 @@ def test_a_device_without_an_address_is_told_how_it_gets_one(hccn, hardware, que
         assert refused(plan(hardware), found) == [("p device 3", "device_ip is unknown", fix)]
 
 
+@pytest.mark.parametrize("device", [0, 1, 2])
+@pytest.mark.parametrize("hardware", ["a2", "a3"])
+def test_a_host_takes_no_device_address_of_another_one(hardware, device):
+    """Its answer would lead the transfers of all engines there. Device 2 of d serves no engine, but it is not p's."""
+    found, a3 = facts(), hardware == "a3"
+    claimed = address(8 if a3 else 9, "d", device)
+    found["p"]["hccn"]["devices"][3]["vnic" if a3 else "ip"] = {"address": claimed}
+    (path, problem, fix), *more = refused(plan(hardware), found)
+    assert [path, *(each[0] for each in more)] == [f"d device {device}"] * (device != 2) + ["p device 3"]
+    assert all(claimed in each and "-vnic -g" * a3 in way for _path, each, way in [(path, problem, fix), *more])
+    assert f"device_ip {claimed} is also that of d device {device}" in [problem, *(each[1] for each in more)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [("10.0.0.4", "the address of d"), ("127.0.0.1", "unknown"), ("224.0.0.1", "unknown"), ("0.0.0.0", "unknown")],
+)
+def test_an_address_that_no_device_has_is_in_no_table(wrong, said):
+    found, wanted = facts(), plan()
+    wanted["services"][0]["address"] = "10.0.0.4"
+    found["p"]["hccn"]["devices"][3]["ip"] = {"address": wrong}
+    ((path, problem, _fix),) = refused(wanted, found)
+    assert path == "p device 3" and said in problem
+
+
+def test_a_super_device_is_in_the_table_once():
+    found = facts()
+    found["p"]["npu"]["npus"][3]["sdid"] = 11
+    problem = "super_device_id 11 of super pod 0 is also that of {} device {}"
+    assert [each[:2] for each in refused(plan("a3"), found)] == [
+        ("d device 1", problem.format("p", 3)),
+        ("p device 3", problem.format("d", 1)),
+    ]
+
+
+@pytest.mark.parametrize("part", ["hccn", "npu"])
+@pytest.mark.parametrize(
+    "odd", [[{}], [None], 7, {"a": 1}, [{"device_id": "x"}], [{"device_id": 3, "ip": [1], "vnic": [1]}]]
+)
+def test_an_answer_in_a_wrong_form_is_of_its_host(part, odd):
+    found = facts()
+    found["p"][part] = {"devices" if part == "hccn" else "npus": odd}
+    assert {path.partition(" device")[0] for path, _problem, _fix in refused(plan("a3"), found)} == {"p"}
+
+
 @pytest.mark.parametrize("wrong", ["p.9.3", "10.0.0.1 10.0.0.2", 7, {"a": 1}])
 def test_what_is_no_address_is_in_no_table(wrong):
     """A host answers it, and engines of all hosts would read it."""

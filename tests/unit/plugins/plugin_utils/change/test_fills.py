@@ -6,7 +6,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.change.fills import engines_to_prove, leaving, restarting
+from ansible_collections.ascend.inference.plugins.plugin_utils.change.fills import (
+    FILLS,
+    engines_to_prove,
+    leaving,
+    restarting,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.change.script import Step
 
 ENGINES = [{"name": name, "url": f"http://{name}"} for name in ("prefill-0", "decode-0", "decode-1")]
@@ -52,6 +57,50 @@ def test_engines_that_left_finish_beside_all_decode_engines_that_may_fetch():
     assert leaving(step, "n1", known) == {"engines": [gone], "downstream": downstream[:2]}
     assert leaving(step, "n2", answers) == {"engines": [stranger, answers["n2"]["left"][2]], "downstream": downstream}
     assert leaving(Step("Wait", "drain", {}, given={**given, "leaving": []}), "n1", {}) is None
+
+
+ODD = [
+    None,
+    [],
+    [{}],
+    [None],
+    "x",
+    {"a": 1},
+    [["x"]],
+    [{"url": ["x"], "kind": "decode"}],
+    {"r": None},
+    {"r": [["x"]]},
+    {"r": [None]},
+    {"r": 7},
+    7,
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("key", ["added", "after", "left", "restart", "others", "held", "engine"])
+@pytest.mark.parametrize("fill", sorted(FILLS))
+def test_an_odd_answer_of_one_host_changes_nothing_of_another_one(fill, key, odd):
+    engine = {"name": "prefill-0", "kind": "prefill", "url": "http://prefill-0"}
+    own = {
+        "added": [engine["url"]],
+        "after": {"prefill": [engine["url"]]},
+        "left": [engine],
+        "restart": [],
+        "others": [],
+    }
+    given = {
+        "leaving": {"planned": [], "leaving": [], "host": "good"},
+        "restarting": {"url": "http://router", "host": "good"},
+        "holding": ["good", "evil"],
+        "beside": ["good", "evil"],
+    }.get(fill, ENGINES)
+    step = Step("x", "x", {"good": {}}, given=given)
+    alone = FILLS[fill](step, "good", {"good": own})
+    assert (
+        fill in ("holding", "beside", "counting")
+        or FILLS[fill](step, "good", {"good": own, "evil": {key: odd}}) == alone
+    )
+    FILLS[fill](step, "evil", {"good": own, "evil": {key: odd}})
 
 
 def test_only_its_own_host_says_that_a_router_has_to_restart():
