@@ -9,11 +9,11 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import bounded, visible
 
 
 class ActionModule(ActionBase):
-    """Adapter: the text is printed through Ansible's display, with control characters as escapes."""
+    """Adapter: the text is printed through Ansible's display, with control characters as escapes, and bounded."""
 
     _requires_connection = False
 
@@ -21,6 +21,6 @@ class ActionModule(ActionBase):
         """Print; never changes anything."""
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         _unused, arguments = self.validate_argument_spec(argument_spec={"text": {"type": "str", "required": True}})
-        Display().display(visible(arguments["text"].rstrip("\n")))
+        Display().display(bounded(visible(arguments["text"].rstrip("\n"))))
         result["changed"] = False
         return result

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 
 EXCERPT = 160
+MOST_LINE = 2**14  # characters of a printed line; the names of a thousand hosts
+MOST_PRINTED = 2**20  # characters of a printed text; the states of 5000 services
 COUNT = r"(?:0|[1-9]\d*)"  # a count never has leading zeros: "0123" is a damaged text, not 123
 NULL = r"(?:--?|N/?A)"
 _COUNT = re.compile(COUNT + r"\Z")
@@ -106,6 +108,22 @@ def visible(text):
 def one_line(text):
     """:func:`visible` text of another program that is a part of a line here: line ends and tabs are escapes too, so it adds no lines."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def bounded(text):
+    """A text for people that other hosts' texts are parts of: long lines end early, and of a long text the middle is left out, with what is missing."""
+    lines = [
+        line if len(line) <= MOST_LINE else f"{line[:MOST_LINE]} [{len(line) - MOST_LINE} more characters]"
+        for line in text.split("\n")
+    ]
+    while sum(map(len, lines)) + len(lines) > MOST_PRINTED:
+        lines = [*lines[: len(lines) // 4], "", *lines[-(len(lines) // 4) :]]
+    missing = text.count("\n") + 2 - len(lines)
+    if missing > 1:
+        lines[len(lines) // 2] = (
+            f"[{missing} lines are left out here: one host's texts may be very long. See the report's files]"
+        )
+    return "\n".join(lines)
 
 
 def is_null(token):

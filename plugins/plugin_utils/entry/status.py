@@ -13,6 +13,7 @@ from ..pages.markdown import table
 
 Record = t.Mapping[str, t.Any]
 HEAD = ("host", "state", "address", "routers that answer", "settings")
+MOST_OTHERS = 20  # models of a host that are shown although the inventory does not have them
 UNIT = "journalctl -u ascend-inference-entry"
 
 
@@ -68,9 +69,16 @@ def _held(state: Record) -> str:
 def _routers(state: Record, expected: Record) -> t.Iterator[str]:
     """Such as ``qwen3 2/2``, and ``ds 0/2 (fallback)`` where a fallback answers."""
     wanted = expected.get("routers", {})
-    for model, (first, fallback) in sorted(state["routers"].items()):
+    for model, (first, fallback) in _models(state, expected):
         whole = f"/{wanted[model][0]}" if model in wanted else ""
         yield f"{model} {first + 0}{whole}" + (" (fallback)" if fallback and not first else "")
+
+
+def _models(state: Record, expected: Record) -> list[tuple[str, list[int]]]:
+    """The models that a host told of: those of the inventory, and some others, as a host may name any number."""
+    wanted = expected.get("routers", {})
+    other = sorted(model for model in state["routers"] if model not in wanted)[:MOST_OTHERS]
+    return sorted((model, counts) for model, counts in state["routers"].items() if model in wanted or model in other)
 
 
 def _lost(state: Record) -> str:
@@ -92,7 +100,7 @@ def _wrong(state: Record, expected: Record) -> t.Iterator[str]:
     if digest and state["digest"] != digest:
         problem = "it serves with other settings, keys of teams or another certificate than this inventory has"
         yield f"{problem}. Fix: run ascend.inference.entry"
-    for model, (first, fallback) in sorted(state["routers"].items()):
+    for model, (first, fallback) in _models(state, expected):
         if not first:
             problem = "its fallback answers" if fallback else "clients get status 503"
             yield f"no router of {model} answers, and {problem}. Fix: run status of its deployments"

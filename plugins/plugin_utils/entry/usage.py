@@ -22,6 +22,7 @@ from .settings import Entry
 
 COUNTS = ("requests", "without_usage", "prompt_tokens", "completion_tokens", "cached_tokens")
 MILLION = Decimal(1000000)
+MOST_OTHERS = 20  # rows that are shown although the inventory does not have the team or model
 MOST = 10**18  # of a count, which has 15 digits in a line
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -85,12 +86,26 @@ def usage_report(
     head = [*COUNTS, *(["cost"] if priced else [])]
     if not sums:
         return {"lines": ["No request was answered in these days."], "csv": _csv([["day", "team", "model", *head]])}
-    shown = [[*key, *_cells(entry, key[-1], counts, priced)] for key, counts in sorted(sums.items())]
+    others = [
+        key for key in sorted(sums) if key[0] not in entry.teams or key[1] not in entry.models
+    ]  # a host may name any number
+    left_out = frozenset(others[MOST_OTHERS:])
+    shown = [
+        [*key, *_cells(entry, key[-1], counts, priced)] for key, counts in sorted(sums.items()) if key not in left_out
+    ]
     whole = [str(sum(column)) for column in zip(*sums.values(), strict=True)]
     cost = sum((_cost(entry, key[-1], counts) or Decimal(0) for key, counts in sums.items()), Decimal(0))
     shown.append(["all", "", *whole, *([_money(cost)] if priced else [])])
     listed = [[*key, *_cells(entry, key[-1], counts, priced)] for key, counts in sorted(days.items())]
-    return {"lines": table([["team", "model", *head], *shown]), "csv": _csv([["day", "team", "model", *head], *listed])}
+    lines = table([["team", "model", *head], *shown])
+    lines += (
+        [
+            f"{len(left_out)} more rows are of teams or models that the inventory does not have; inference_usage_csv has them"
+        ]
+        if left_out
+        else []
+    )
+    return {"lines": lines, "csv": _csv([["day", "team", "model", *head], *listed])}
 
 
 def _is_usage(row: t.Any) -> bool:

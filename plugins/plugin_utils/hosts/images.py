@@ -21,6 +21,8 @@ class Image(t.NamedTuple):
         """The image out of what ``docker image inspect`` printed: '["name@sha256:..."] sha256:... arm64'."""
         listed, end = json.JSONDecoder().raw_decode(text.strip())
         id_, architecture = [*text.strip()[end:].split(), "", ""][:2]
+        if not id_ or not isinstance(listed or [], list):
+            raise ValueError("this is no image")
         return cls(frozenset(item.rpartition("@")[2] for item in listed or ()), id_, architecture)
 
     def same(self, other: Image) -> bool:
@@ -31,17 +33,23 @@ class Image(t.NamedTuple):
 def image_differences(inspected: t.Mapping[str, t.Any]) -> list[str]:
     """One text for each image that differs between hosts. ``inspected`` maps hosts to the results of the inspection of each image."""
     found: dict[tuple[str, str], dict[str, Image]] = {}  # by name and architecture
+    texts = []
     for host, done in inspected.items():
         for result in (done or {}).get("results", ()):
             if result.get("stdout"):
-                image = Image.read(result["stdout"])
+                try:
+                    image = Image.read(result["stdout"])
+                except (AttributeError, RecursionError, TypeError, ValueError):
+                    texts.append(f"{result['item']}: {host} answered something else than an image")
+                    continue
                 found.setdefault((result["item"], image.architecture), {})[host] = image
-    texts = []
     for (name, dummy), images in found.items():
         groups: list[tuple[Image, list[str]]] = []
         for host, image in images.items():
-            for first, hosts in groups:
-                if image.same(first):
+            for dummy, hosts in groups:
+                if all(
+                    image.same(images[other]) for other in hosts
+                ):  # one host may claim the digests of several images
                     hosts.append(host)
                     break
             else:

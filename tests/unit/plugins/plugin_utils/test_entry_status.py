@@ -127,6 +127,12 @@ def test_each_fault_of_a_host_is_in_its_row_and_a_finding(second, cells, finding
     assert found["findings"][0] in found["lines"]
 
 
+def test_models_that_nobody_has_bury_no_other_host():
+    many = {**WELL["routers"], **{f"a{number}": [0, 0] for number in range(20_000)}}
+    lines = entry_report({"h1": {**HELD, "routers": many}, "h2": WELL}, EXPECTED)["lines"]
+    assert len("\n".join(lines)) < 5000 and any("ds 2/2" in line and line.startswith("| h1") for line in lines), lines
+
+
 def test_nobody_has_the_address():
     (finding,) = entry_report({"h1": WELL, "h2": WELL}, EXPECTED)["findings"]
     assert "no host has the address" in finding

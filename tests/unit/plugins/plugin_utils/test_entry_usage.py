@@ -48,6 +48,18 @@ def test_a_host_without_the_folder_has_not_said_that_nothing_was_used(tmp_path):
         usage(str(tmp_path / "absent"), "2026-11-01", "2026-11-02")
 
 
+def test_teams_that_nobody_has_bury_no_other_one():
+    rows = [
+        row(),
+        *(row(team=f"a{number}") for number in range(500)),
+        *(row(model=f"m{number}") for number in range(500)),
+    ]
+    report = usage_report(PRICED, ONE, rows)
+    assert len(report["lines"]) < 30 and any(line.startswith("| lab ") and "qwen3" in line for line in report["lines"])
+    assert report["lines"][-1].startswith("980 more rows") and len(report["csv"].splitlines()) == 1002
+    assert "1001" in report["lines"][-2], "the sum is of all"
+
+
 def test_costs_are_tokens_times_prices_and_cached_tokens_are_of_the_prompt():
     rows = [row("2026-11-01"), row("2026-11-02", counts=(1, 0, 1000000, 1000000, 500000)), row(model="gone")]
     report = usage_report(PRICED, ONE, rows)

@@ -40,6 +40,18 @@ def test_a_tag_that_was_pushed_again_is_found():
     assert text == f"{NAME} is not the same image on all hosts: sha256:11 on node1, node2; sha256:22 on node3"
 
 
+def test_an_image_of_one_host_hides_no_difference_of_others():
+    evil = '["q@sha256:aa", "q@sha256:bb"] sha256:99 arm64'
+    (text,) = compared(evil, PULLED, '["q@sha256:bb"] sha256:22 arm64')
+    assert text.endswith("sha256:99 on node1, node2; sha256:22 on node3")
+
+
+@pytest.mark.parametrize("odd", ["x", "{", "[1] sha256:11", "7", '{"a": 1}', "[" * 100_000])
+def test_what_is_no_image_is_of_its_host(odd):
+    (text,) = compared(PULLED, odd, PULLED)
+    assert text == f"{NAME}: node2 answered something else than an image"
+
+
 def test_each_architecture_is_compared():
     (text,) = compared(PULLED, "[] sha256:33 amd64", "[] sha256:44 amd64")
     assert text.endswith("sha256:33 on node2; sha256:44 on node3")

@@ -16,12 +16,30 @@ from ansible_collections.ascend.inference.plugins.module_utils.host import facts
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import status_plan
 from ansible_collections.ascend.inference.plugins.module_utils.status.services import Host
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
-from ansible_collections.ascend.inference.plugins.module_utils.tools.text import one_line, visible
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import bounded, one_line, visible
 from ansible_collections.ascend.inference.plugins.module_utils.verify import logs, records
 from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines, Log
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.status_table import status_report, status_table
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.verify_text import verify_text
+
+
+def test_a_text_of_one_host_buries_nothing():
+    begin, end = "# Title\nh1 is ill", "h9 is ill\nFix: x"
+    for evil in ("y" * 3_000_000, "y\n" * 3_000_000, "\n".join(["y" * 20_000] * 500)):
+        shown = bounded(f"{begin}\n{evil}\n{end}")
+        assert shown.startswith(begin) and shown.endswith(end) and len(shown) < 1_100_000
+        assert "more characters]" in shown or "lines are left out here" in shown
+    assert bounded("x" * 2**14 + "\n" + "y\n" * 1000) == "x" * 2**14 + "\n" + "y\n" * 1000
+
+
+def test_each_line_that_is_left_out_is_counted():
+    shown = bounded("\n".join(map(str, range(500_000)))).split("\n")
+    (place,) = [number for number, line in enumerate(shown) if line.startswith("[")]
+    missing = int(shown[place][1:].split(" ")[0])
+    assert [int(line) for line in shown[:place]] == list(range(place))
+    assert place + missing == int(shown[place + 1]) and shown[-1] == "499999"
+
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eolleh\x00\r\u2028\x85\udcff\ud800"
 FORGED = "\nnode9: verified\tno findings"
