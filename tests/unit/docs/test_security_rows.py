@@ -56,6 +56,17 @@ TESTS = {
     "Root of a managed host": [
         "cores/test_hostile.py::test_facts_name_nothing_on_the_controller",
         "cores/test_hostile.py::test_facts_with_names_of_variables_end_on_their_host",
+        "unit/plugins/plugin_utils/test_asked_hosts.py::test_each_variable_of_a_connection_is_refused_as_a_fact",
+        "unit/plugins/plugin_utils/test_asked_hosts.py::test_ansible_makes_no_variables_of_them",
+        "unit/plugins/plugin_utils/test_fabric_settings.py::test_a_host_that_answers_wrong_gives_no_other_host_an_address",
+        "unit/plugins/plugin_utils/test_rank_table.py::test_a_host_takes_no_device_address_of_another_one",
+        "unit/plugins/action/test_python_venv.py::test_a_lock_of_one_host_stops_no_other_one",
+        "unit/plugins/modules/test_acceptance_archive.py::test_a_record_in_a_wrong_form_costs_its_host_only",
+        "unit/plugins/modules/test_acceptance_archive.py::test_the_words_of_one_host_change_no_text_of_another_one",
+        "unit/plugins/module_utils/test_support_logs.py::test_parts_of_a_host_are_counted_before_they_cost_anything",
+        "unit/plugins/plugin_utils/test_module_answer.py::test_the_values_of_an_answer_are_counted",
+        "unit/plugins/plugin_utils/test_terminal.py::test_a_text_of_one_host_buries_nothing",
+        "unit/plugins/plugin_utils/change/test_fills.py::test_an_odd_answer_of_one_host_changes_nothing_of_another_one",
         "cores/test_hostile.py::test_texts_are_only_texts",
         "cores/test_hostile.py::test_a_batch_of_attacks",
         "unit/plugins/plugin_utils/test_answered.py::test_a_fact_that_an_option_of_a_role_is_made_of_is_seen",
@@ -193,6 +204,8 @@ SOFTWARE = {
     "Python environments": [
         "unit/plugins/module_utils/test_venv.py::test_what_is_installed_is_the_lock_with_its_hashes",
         "unit/plugins/module_utils/test_venv.py::test_a_lock_that_this_host_would_not_resolve_installs_nothing",
+        "unit/plugins/module_utils/test_venv.py::test_a_lock_with_files_that_this_host_does_not_find_leaves_nothing_behind",
+        "unit/plugins/action/test_python_venv.py::test_a_lock_that_two_hosts_resolved_is_kept_and_the_others_have_to_confirm_it",
         "unit/plugins/module_utils/test_venv.py::test_uv_with_another_hash_is_an_error",
     ],
     "vLLM for machines without NPUs": [],  # the row above is about its lock; it says what nobody compares
