@@ -25,7 +25,7 @@ CAUSES = (
 BENIGN = (
     r"\bAddress already in use\. Retrying with a new port\b|\bFound ulimit of \d+ and failed to automatically increase.*"
     r"|\bFailed to create client on port \d+.*"
-    r"|\bFirst DSV4\(compress\) request failure is expected\b|\bFailed to import from vllm\._C\b.*|\bNo module named 'vllm\._C\w*'"
+    r"|\b[Ff]irst DSV4\(compress\) request\b|\bFailed to import from vllm\._C\b.*|\bNo module named 'vllm\._C\w*'"
     r"|\bERR99999 UNKNOWN applic\w+ exception"
     r"|\bWaiting for (?:\d+ )?(?:init message|READY message|\d+ (?:local|remote)|core engine).*|\bASCEND_LAUNCH_BLOCKING=1 (?:will force|for).*"
     r"|\bkernel errors might be asynchronously reported.*|\bresource_tracker: There appear to be \d+ leaked\b.*"
