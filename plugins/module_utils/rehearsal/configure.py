@@ -69,10 +69,14 @@ def ready(cases):
     first(("vllm.plugins",), "load_general_plugins")()
     registry = importlib.import_module("vllm.model_executor.models.registry")
     registry._run_in_subprocess = lambda look: look()  # a Python of its own for each class takes ten seconds
+    present = set(sys.modules)
     for model in sorted({case["argv"][0] for case in cases}):
         for name in sorted(architectures(model)):
             with contextlib.suppress(Exception):  # what the class lacks is upstream's answer when a command needs it
                 registry.ModelRegistry.models[name].inspect_model_cls()
+    for name in set(sys.modules) - present:  # a class may put a module of its own in the place of vLLM's, which other classes need
+        if name.startswith("vllm.") and getattr(sys.modules[name], "__spec__", None) is None:
+            del sys.modules[name]
 
     def configure(argv):
         space = parser(words(prog="vllm serve")).parse_args(argv)
