@@ -20,6 +20,14 @@ FLAG = "additional-config"
 SOURCE = "vllm_ascend/ascend_config.py and every module that reads additional_config, by release"
 # Keys that the sources do not list: each replaces the field of that name of vLLM's SchedulerConfig (vllm_ascend/core/schedule_config.py).
 OPEN = "ascend_scheduler_config"
+RANGES = {  # above what, key: the first vLLM that checks it, and the numbers that it takes
+    ("profiling_chunk_config", "max_fit_chunk"): ((0, 19), 6, 10**9),
+    ("profiling_chunk_config", "min_chunk"): ((0, 19), 1, 10**9),
+    ("eplb_config", "eplb_policy_type"): ((0, 18), 0, 3),
+    ("", "enable_fused_mc2"): ((0, 24), 0, 1),
+}
+STEP = 2048  # vLLM 0.11 engine/arg_utils.py: max_num_batched_tokens of a server that is told none
+BALANCE, BALANCE_KEY = "VLLM_ASCEND_BALANCE_SCHEDULING", "enable_balance_scheduling"
 
 
 @functools.lru_cache(maxsize=64)
@@ -102,6 +110,94 @@ def role(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(
                 view.key_path(FLAG, "layer_sharding"), sharding, f"layer_sharding is set in pool {view.kind}"
             )
+
+
+def _scheduler(view: EngineView, key: str) -> tuple[str, t.Any]:
+    """Place and value of a key that newer releases have in scheduler_config, and older ones above it; None if it is in neither."""
+    given = view.mapping(FLAG)
+    nested = given.get("scheduler_config")
+    if isinstance(nested, dict) and key in nested:
+        return view.key_path(FLAG, f"scheduler_config.{key}"), nested[key]
+    return view.key_path(FLAG, key), given.get(key)
+
+
+@RULES.rule(
+    "CONFIG-RANGE",
+    "Choose a number within it, or remove the key.",
+    "vllm-ascend ascend_config.py: must be 0 or 1; must in [0, 1, 2, 3]; Recommend to use at least 30 data points for fitting",
+)
+def range_(case: Case) -> t.Iterator[Finding]:
+    """A number of --additional-config is outside of what the release takes.
+
+    The engine ends at start with a ValueError or an AssertionError.
+    """
+    for view in case.engine_views if case.npu else ():
+        for (path, key), (first, least, most) in RANGES.items():
+            where, found = _scheduler(view, path) if path else (view.key_path(FLAG, key), view.mapping(FLAG))
+            value = found.get(key) if isinstance(found, dict) else None
+            if case.context.release.vllm_version >= first and isinstance(value, int) and not least <= value <= most:
+                yield Finding.at(
+                    f"{where}.{key}" if path else where, value, f"{key} takes {least} to {most}, not {value}"
+                )
+
+
+@RULES.rule(
+    "BALANCE-MIXED",
+    "Remove it here; only colocated engines may have it.",
+    "vllm-ascend platform.py from 0.18 on: enable_balance_scheduling only supports PD-mixed mode",
+)
+def balance(case: Case) -> t.Iterator[Finding]:
+    """Balance scheduling is on in a pool that only prefills or only decodes.
+
+    The engine ends at start with a ValueError.
+    """
+    release = case.context.release
+    refused = case.npu and release.vllm_version >= (0, 18) and release.name != "0.18.0rc1"
+    for view in case.engine_views if refused else ():
+        path, enabled = _scheduler(view, BALANCE_KEY)
+        if enabled is None or not {BALANCE_KEY, "scheduler_config"} & set(release.additional_config):
+            path, enabled = view.env_path(BALANCE), view.env.get(BALANCE, "0").strip() not in ("", "0")
+        if enabled and view.kv.get("kv_role") in ("kv_producer", "kv_consumer"):
+            yield Finding.at(path, enabled, f"balance scheduling is on in pool {view.kind}, which transfers KV cache")
+
+
+@RULES.rule(
+    "CHUNK-PIPELINE",
+    "Set pipeline_parallel_size to 2 or more, or remove it.",
+    "vllm-ascend ascend_config.py from 0.19 on: profiling_chunk_config requires pipeline parallelism (pp > 1)",
+)
+def chunks(case: Case) -> t.Iterator[Finding]:
+    """Chunks of prefill are sized by a profile, which is for pipeline parallelism, in a pool without it.
+
+    The engine ends at start with a ValueError.
+    """
+    for view in case.engine_views if case.npu and case.context.release.vllm_version >= (0, 19) else ():
+        path, found = _scheduler(view, "profiling_chunk_config")
+        if isinstance(found, dict) and found.get("enabled") and view.instance.pool.pipeline_parallel_size == 1:
+            problem = f"profiling_chunk_config is on, and pool {view.kind} has no pipeline parallelism"
+            yield Finding.at(f"{path}.enabled", found["enabled"], problem)
+
+
+@RULES.rule(
+    "SCHEDULER-CHUNKS",
+    f"Set {OPEN}.enable_chunked_prefill: true, or max-num-batched-tokens to max-model-len.",
+    "vllm-ascend core/schedule_config.py up to 0.11: Ascend scheduler is enabled without chunked prefill feature",
+)
+def whole_prompts(case: Case) -> t.Iterator[Finding]:
+    """The Ascend scheduler takes prompts whole, and a step has fewer tokens than the longest prompt.
+
+    The engine ends at start with a ValueError.
+    """
+    for view in case.engine_views if case.npu and case.context.release.vllm_version < (0, 12) else ():
+        found = view.mapping(FLAG).get(OPEN)
+        whole = view.truth("enable-chunked-prefill") is False  # vLLM's own default is then the longest prompt
+        longest, given = view.integer("max-model-len"), view.integer("max-num-batched-tokens")
+        given = STEP if given is None and not whole else given
+        if isinstance(found, dict) and found.get("enabled") and not found.get("enable_chunked_prefill"):
+            step = found.get("max_num_batched_tokens", given)
+            if longest and isinstance(step, int) and step < longest:
+                problem = f"a step of pool {view.kind} has {step} tokens, and max-model-len is {longest}"
+                yield Finding.at(view.key_path(FLAG, f"{OPEN}.enabled"), found["enabled"], problem)
 
 
 @RULES.rule(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of two groups of keys of --additional-config that are for one side of a transfer: finegrained_tp_config and enable_kvpp."""
+"""Rules of three groups of keys of --additional-config with conditions of their own: finegrained_tp_config, xlite_graph_config and enable_kvpp."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def _connectors(view: EngineView) -> set[str]:
 
 def _wrong(case: Case, view: EngineView, part: str, size: int) -> str:
     """Why an engine does not take the size of one part of the model; empty if it does."""
-    newer = case.context.release.vllm_version >= (0, 30)
+    version = case.context.release.vllm_version
+    newer = version >= (0, 30)
     if view.instance.pool.data_parallel_size % size:
         return f"{size} does not divide data_parallel_size {view.instance.pool.data_parallel_size}"
     if part in (("oproj", "mlp") if newer else ("oproj", "olora")):
@@ -42,6 +43,8 @@ def _wrong(case: Case, view: EngineView, part: str, size: int) -> str:
             return f"only decode with a connector may have it, and this is {view.kind}"
         if view.truth("enforce-eager"):
             return "enforce-eager is set, and it needs graphs"
+    if version < (0, 23):
+        return ""
     if part in (("oproj", "mlp") if newer else ("oproj",)) and view.instance.pool.tensor_parallel_size > 1:
         return f"tensor_parallel_size is {view.instance.pool.tensor_parallel_size}, and it needs 1"
     if part in (("oproj", "mlp") if newer else ("oproj", "embedding")) and not recompute_key(view):
@@ -54,20 +57,46 @@ def _wrong(case: Case, view: EngineView, part: str, size: int) -> str:
 @RULES.rule(
     "FINE-TP",
     "Change what the finding names, or remove the size.",
-    "vllm-ascend 0.23.0.post1 and 0.30.0rc2: ascend_config.py FinegrainedTPConfig, platform.py",
+    "vllm-ascend from 0.12 on: ascend_config.py FinegrainedTPConfig, platform.py",
 )
 def fine(case: Case) -> t.Iterator[Finding]:
     """A size of finegrained_tp_config does not fit the other settings of the engine.
 
     The engine ends at start with an AssertionError.
     """
-    for view in between(case, (0, 23)):
+    for view in between(case, (0, 12)):
         sizes = view.mapping(CONFIG).get(FINE)
         for key, size in sizes.items() if isinstance(sizes, dict) else ():
             part = str(key).removesuffix(SUFFIX)
             problem = _wrong(case, view, part, size) if isinstance(size, int) and size > 0 else ""
             if problem:
                 yield Finding.at(view.key_path(CONFIG, f"{FINE}.{key}"), size, f"{key}: {problem}")
+
+
+@RULES.rule(
+    "XLITE",
+    "Change what the finding names, or remove xlite_graph_config.",
+    "vllm-ascend ascend_config.py XliteGraphConfig from 0.12 to 0.28",
+)
+def xlite(case: Case) -> t.Iterator[Finding]:
+    """The graphs of Xlite are on beside a setting that they do not take in this release.
+
+    The engine ends at start with a RuntimeError.
+    """
+    version = case.context.release.vllm_version
+    for view in between(case, (0, 12), (0, 29)):
+        given, tokens = view.mapping(CONFIG).get("xlite_graph_config"), view.speculative_tokens
+        if not isinstance(given, dict) or not given.get("enabled"):
+            continue
+        problem = ""
+        if tokens and (version < (0, 23) or tokens != 1):
+            problem = f"speculation has {tokens} tokens, and it takes {'none' if version < (0, 23) else 1}"
+        elif view.instance.pool.pipeline_parallel_size > 1:
+            problem = "pipeline_parallel_size is above 1"
+        elif (0, 18) <= version < (0, 19) and view.integer("block-size") != 128:
+            problem = "block-size: 128 is not written"
+        if problem:
+            yield Finding.at(view.key_path(CONFIG, "xlite_graph_config.enabled"), True, f"Xlite is on, and {problem}")
 
 
 @RULES.rule(

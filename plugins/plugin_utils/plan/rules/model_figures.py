@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ...description.findings import Finding
@@ -13,6 +14,7 @@ from .base import Case, Rules
 
 RULES = Rules()
 SPECULATIVE = "speculative-config"
+OF_0_11 = re.compile("deepseek-(v3|r1)|mimo|ernie-4.5|qwen3-next")  # vllm-ascend 0.11 patch/platform/patch_config.py
 MTP = ("mtp", "deepseek_mtp", "glm4_moe_mtp", "qwen3_next_mtp")
 CONFIG = "vLLM config/model.py verify_with_parallel_config"
 
@@ -106,10 +108,12 @@ def mtp_layers(case: Case) -> t.Iterator[Finding]:
 
     The engine ends at start: it finds no draft model in the model.
     """
-    found = figures(case)
+    found, release = figures(case), case.context.release
     none = found.mtp_layers == 0 or found.dense and found.mtp_layers is None
-    for view in case.engine_views if none else ():
+    unread = case.npu and (0, 11) <= release.vllm_version < (0, 12) and not OF_0_11.search(found.source.lower())
+    for view in case.engine_views if found.source and (none or unread) else ():
         given = view.mapping(SPECULATIVE)
         if given.get("method") in MTP and not given.get("model"):
             problem = f"{found.source} has no MTP layers" if found.mtp_layers == 0 else "the model is dense"
+            problem = problem if none else f"release {release.name} does not read the MTP layers of {found.source}"
             yield Finding.at(view.key_path(SPECULATIVE, "method"), given["method"], problem)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rule of models that are quantized in a format of other platforms, as their names say."""
+"""Rules of models that are quantized in a format of other platforms, as their names or an option say."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import typing as t
 from ...description.findings import Finding
 from .base import Case, Rules
 from .folders import models
+from .model_figures import figures
+from .start_checks import between
 
 RULES = Rules()
 # What publishers write into the names of models, and vLLM's name of the method in their config.json
@@ -64,3 +66,21 @@ def quantization_format(case: Case) -> t.Iterator[Finding]:
         if method and method not in supported:
             problem = f"the name has {written}, and release {case.context.release.name} supports {', '.join(supported)}, not {method}"
             yield Finding.at(place, path, problem)
+
+
+@RULES.rule(
+    "QUANTIZATION-FP8",
+    "Set quantization: ascend and use a model of ModelSlim, or remove the option for one that is not quantized.",
+    "vllm-ascend quantization/methods/fp8.py from 0.21 to 0.26 reads o_groups of config.json, which only DeepSeek V4 has",
+)
+def fp8(case: Case) -> t.Iterator[Finding]:
+    """Quantization fp8 is set for another model than DeepSeek V4.
+
+    The engine ends with an AttributeError when it loads the weights.
+    """
+    known, model = figures(case), case.context.description.model
+    other = known.source and "v4" not in f"{model.path} {model.name}".lower()
+    for view in between(case, (0, 21), (0, 27)):
+        if view.value("quantization") == "fp8" and other:
+            problem = f"fp8 of release {case.context.release.name} is for DeepSeek V4, and the model is {known.source}"
+            yield Finding.at(view.path("quantization"), "fp8", problem)

@@ -15,6 +15,7 @@ RULES = Rules()
 LAUNCH = (
     *("nnodes", "node-rank", "master-addr", "master-port", "headless"),
     *("data-parallel-hybrid-lb", "data-parallel-external-lb", "data-parallel-rank", "data-parallel-start-rank"),
+    "data-parallel-multi-port-external-lb",
 )
 STATS = "disable-log-stats"  # a switch without a --no- form: FLAG-NO-FORM refuses false, FLAG-VALUE a text
 POOLING = {"runner": {"pooling"}, "convert": {"embed", "classify", "reward"}}

@@ -24,6 +24,61 @@ COUNTED = (*MTP, "ngram", "ngram_gpu")
 NOT_ASYNC = ("ngram", "suffix", "medusa", "mlp_speculator")
 
 
+class Together(t.NamedTuple):
+    """An option that needs another one, from one vLLM on and before another. ``given``: the value that needs it; empty for each."""
+
+    flag: str
+    needs: str
+    has: t.Callable[[EngineView], t.Any]
+    given: str = ""
+    since: tuple[int, ...] = ()
+    end: tuple[int, ...] = ()
+
+
+TOGETHER = (
+    Together("enable-log-outputs", "enable-log-requests: true", lambda view: view.truth("enable-log-requests")),
+    Together(
+        "ray-workers-use-nsight",
+        "distributed-executor-backend: ray",
+        lambda view: view.value("distributed-executor-backend") == "ray",
+    ),
+    Together(
+        "dtype", "a model that is not quantized", lambda view: view.value("quantization") != "ascend", given="float32"
+    ),
+    Together("enable-return-routed-experts", "an engine without a connector", lambda view: not view.kv, since=(0, 23)),
+    Together(
+        "enable-mamba-cache-stochastic-rounding",
+        "mamba-ssm-cache-dtype: float16",
+        lambda view: view.value("mamba-ssm-cache-dtype") == "float16",
+    ),
+    Together("kv-offloading-backend", "kv-offloading-size", lambda view: view.value("kv-offloading-size"), end=(0, 14)),
+    Together(
+        "dcp-comm-backend",
+        "a decode_context_parallel_size above 1",
+        lambda view: view.instance.pool.decode_context_parallel_size > 1,
+        given="a2a",
+    ),
+    Together(
+        "mamba-ssu-algorithm", "mamba-backend: flashinfer", lambda view: view.value("mamba-backend") == "flashinfer"
+    ),
+    # vLLM-Ascend 0.19 ignores it
+    Together("enable-dbo", "GPUs with DeepEP", lambda view: "deepep" in view.value("all2all-backend"), end=(0, 19)),
+    Together(
+        "ubatch-size",
+        "GPUs with DeepEP",
+        lambda view: (view.integer("ubatch-size") or 0) < 2 or "deepep" in view.value("all2all-backend"),
+        end=(0, 19),
+    ),
+    Together(
+        "spec-tokens",
+        "spec-method or spec-model",
+        lambda view: {"spec-method", "spec-model", *view.mapping(SPECULATIVE)} & {*view.table, "method", "model"},
+    ),
+    # vLLM passes it on as a key of additional-config that vLLM-Ascend refuses
+    Together("kda-decode-backend", "another platform than NPUs", lambda view: False, since=(0, 30)),
+)
+
+
 def between(case: Case, first: tuple[int, ...], end: tuple[int, ...] = ()) -> tuple[EngineView, ...]:
     """The engines on NPUs of a release from one vLLM on and before another."""
     version = case.context.release.vllm_version
@@ -49,24 +104,6 @@ def blocking(case: Case) -> t.Iterator[Finding]:
         mode = str(view.mapping("compilation-config").get("cudagraph_mode", ""))
         if view.env.get(BLOCKING) == "1" and not view.truth("enforce-eager") and mode.upper() != "NONE":
             yield Finding.at(view.env_path(BLOCKING), "1", f"{BLOCKING} is set and pool {view.kind} uses graphs")
-
-
-@RULES.rule(
-    "QUANTIZATION-FP8",
-    "Set quantization: ascend and use a model of ModelSlim, or remove the option for one that is not quantized.",
-    "vllm-ascend quantization/methods/fp8.py from 0.21 to 0.26 reads o_groups of config.json, which only DeepSeek V4 has",
-)
-def fp8(case: Case) -> t.Iterator[Finding]:
-    """Quantization fp8 is set for another model than DeepSeek V4.
-
-    The engine ends with an AttributeError when it loads the weights.
-    """
-    known, model = figures(case), case.context.description.model
-    other = known.source and "v4" not in f"{model.path} {model.name}".lower()
-    for view in between(case, (0, 21), (0, 27)):
-        if view.value("quantization") == "fp8" and other:
-            problem = f"fp8 of release {case.context.release.name} is for DeepSeek V4, and the model is {known.source}"
-            yield Finding.at(view.path("quantization"), "fp8", problem)
 
 
 @RULES.rule(
@@ -99,9 +136,10 @@ def eplb(case: Case) -> t.Iterator[Finding]:
     for view in between(case, (0, 10)):
         if case.context.release.vllm_version >= (0, 27) and on(view.env.get(RUNNER, "")):
             continue
-        for flag in ("enable-eplb", "enable-elastic-ep"):
+        redundant = "num-redundant-experts"  # refused without enable-eplb
+        for flag in ("enable-eplb", "enable-elastic-ep", *([redundant] if view.integer(redundant) else [])):
             if view.truth(flag):
-                yield Finding.at(view.path(flag), True, f"--{flag} is for other devices than NPUs")
+                yield Finding.at(view.path(flag), view.value(flag) or True, f"--{flag} is for other devices than NPUs")
 
 
 @RULES.rule(
@@ -167,6 +205,23 @@ def prefill_context(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(path, size, problem)
         elif pool.data_parallel_size > 1:
             yield Finding.at(path, size, f"data_parallel_size of the same pool is {pool.data_parallel_size}")
+
+
+@RULES.rule(
+    "OPTION-ALONE",
+    "Set what it needs, or remove it.",
+    "vLLM config/parallel.py, cache.py, mamba.py, vllm.py and cli_args.py, which check them at start",
+)
+def alone(case: Case) -> t.Iterator[Finding]:
+    """An option is set without the one that it needs.
+
+    The engine ends at start with a ValueError or a TypeError.
+    """
+    for row in TOGETHER:
+        for view in between(case, row.since, row.end):
+            if view.truth(row.flag) and row.given in ("", view.value(row.flag)) and not row.has(view):
+                written = view.value(row.flag) or True
+                yield Finding.at(view.path(row.flag), written, f"--{row.flag} of pool {view.kind} needs {row.needs}")
 
 
 @RULES.rule(

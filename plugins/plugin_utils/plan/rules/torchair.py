@@ -15,6 +15,10 @@ from .engine_view import EngineView
 RULES = Rules()
 CONFIG, KEY = "additional-config", "torchair_graph_config"
 SOURCE = "vllm-ascend ascend_config.py check_ascend_config of 0.9.1 to 0.11.0"
+OF_GRAPHS = (  # what is refused without enabled
+    *("mode", "use_cached_graph", "use_cached_kv_cache_bytes", "graph_batch_sizes", "graph_batch_sizes_init"),
+    *("enable_multistream_mla", "enable_multistream_moe", "enable_kv_nz", "enable_super_kernel"),
+)
 END = (0, 11, 99)  # 0.12.0rc1 has no TorchAir
 # TORCHAIR_MODEL_LIST of each release, newest first; 0.9.1 has no list, and asks for deepseek
 MODELS = (
@@ -51,6 +55,24 @@ def eager(case: Case) -> t.Iterator[Finding]:
         if enabled and view.truth("enforce-eager"):
             problem = f"{KEY}.enabled is true in pool {view.kind}, which has enforce-eager"
             yield Finding.at(view.key_path(CONFIG, f"{KEY}.enabled"), True, problem)
+
+
+@RULES.rule(
+    "TORCHAIR-OFF",
+    f"Set {KEY}.enabled: true, or remove it.",
+    "vllm-ascend ascend_config.py TorchairGraphConfig: is valid only when Torchair graph mode is enabled",
+)
+def switched_off(case: Case) -> t.Iterator[Finding]:
+    """A setting of TorchAir's graphs is written, and they are not enabled.
+
+    The engine ends at start with a RuntimeError.
+    """
+    for view, enabled, _kind in graphs(case):
+        given = view.mapping(CONFIG).get(KEY)
+        for name in () if enabled or not isinstance(given, dict) else OF_GRAPHS:
+            if given.get(name):
+                problem = f"{KEY} of pool {view.kind} has {name}, and is not enabled"
+                yield Finding.at(view.key_path(CONFIG, f"{KEY}.{name}"), given[name], problem)
 
 
 @RULES.rule(

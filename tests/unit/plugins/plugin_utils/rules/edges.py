@@ -63,6 +63,11 @@ NODE_PORT, ON_NODES = "inference_kubernetes.router.node_port", {"inference_kuber
 BOUND = {f"{P}.args.additional-config": {"enable_cpu_binding": True}}
 KV_PORTS = {f"{P}.ports.kv": 30000}  # of two instances, four ports each: 30000 to 30003 and 30100 to 30103
 
+XLITE = {f"{C}.args.additional-config.xlite_graph_config": {"enabled": True}}
+SPECULATED = {**XLITE, f"{C}.args.speculative-config.method": "ngram"}
+CHUNKS = {f"{C}.args.additional-config": {"profiling_chunk_config": {"enabled": True}}}
+WHOLE = {f"{D}.args.additional-config.ascend_scheduler_config": {"enabled": True}, "inference_args.max-model-len": 8192}
+
 EDGES = (
     Edge("K8S-NODE-PORT", "kubernetes", NODE_PORT, 30000, 29999, more=ON_NODES),
     Edge("K8S-NODE-PORT", "kubernetes", NODE_PORT, 32767, 32768, more=ON_NODES),
@@ -75,6 +80,13 @@ EDGES = (
     Edge(
         "PCP-RELEASE", "p2p", f"{P}.data_parallel_size", 1, 2, more={PREFILL_CONTEXT: 2, f"{P}.tensor_parallel_size": 4}
     ),
+    Edge("OPTION-ALONE", "pooled", DECODE_CONTEXT, 2, 1, more={f"{C}.args.dcp-comm-backend": "a2a"}),
+    Edge("CONFIG-RANGE", "pooled", f"{C}.args.additional-config.eplb_config.eplb_policy_type", 3, 4),
+    Edge("CONFIG-RANGE", "pooled", f"{C}.args.additional-config.profiling_chunk_config.max_fit_chunk", 6, 5),
+    Edge("XLITE", "pooled", f"{C}.pipeline_parallel_size", 1, 2, more=XLITE),
+    Edge("XLITE", "pooled", f"{C}.args.speculative-config.num_speculative_tokens", 1, 2, more=SPECULATED),
+    Edge("CHUNK-PIPELINE", "pooled", f"{C}.pipeline_parallel_size", 2, 1, more=CHUNKS),
+    Edge("SCHEDULER-CHUNKS", "llmdatadist", f"{D}.args.max-num-batched-tokens", 8192, 8191, more=WHOLE),
     Edge("DCP-HEADS", "pooled", DECODE_CONTEXT, 1, 2, more={"inference_model.path": "/m/Qwen3-235B-A22B"}),
     Edge(
         "CP-INTERLEAVE",

@@ -54,6 +54,8 @@ MEMCACHE = {f"{STORE}.backend": "memcache"}
 
 RECOMPUTE = "recompute_scheduler_enable"
 TORCHAIR = {"torchair_graph_config": {"enabled": True}}
+STOCHASTIC = f"{C}.args.enable-mamba-cache-stochastic-rounding"
+XLITE = f"{C}.args.additional-config.xlite_graph_config.enabled"
 MISTAKES: tuple[Mistake, ...] = (
     # topology and devices
     M("TOPO-POOLS", "p2p", {D: None}, "inference_pools", "TRANSFER-NONE"),
@@ -220,6 +222,18 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{D}.args.additional-config.torchair_graph_config.enabled",
     ),
     M(
+        "TORCHAIR-OFF",
+        "llmdatadist",
+        {f"{D}.args.additional-config": {"torchair_graph_config": {"use_cached_graph": True}}},
+        f"{D}.args.additional-config.torchair_graph_config.use_cached_graph",
+    ),
+    M(
+        "SCHEDULER-CHUNKS",
+        "llmdatadist",
+        {f"{D}.args": {"additional-config": {"ascend_scheduler_config": {"enabled": True}}, "max-model-len": 8192}},
+        f"{D}.args.additional-config.ascend_scheduler_config.enabled",
+    ),
+    M(
         "TORCHAIR-MODEL",
         "llmdatadist",
         {f"{D}.args.additional-config": TORCHAIR, "inference_model.path": "/m/Qwen3-30B-A3B"},
@@ -234,6 +248,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("PARTIAL-PREFILLS", "pooled", {f"{C}.args.max-num-partial-prefills": 2}),
     M("VLLM-EPLB", "pooled", {f"{C}.args.enable-eplb": True}),
     M("VLLM-EPLB", "pooled", {f"{C}.args.enable-elastic-ep": True}),
+    M("VLLM-EPLB", "pooled", {f"{C}.args.num-redundant-experts": 2, "inference_release": "0.11.0"}),
     M("FLASHCOMM", "p2p", {f"{D}.env.VLLM_ASCEND_ENABLE_FLASHCOMM1": 1}),
     M(
         "FLASHCOMM",
@@ -273,6 +288,60 @@ MISTAKES: tuple[Mistake, ...] = (
             f"{C}.args.async-scheduling": True,
             f"{C}.args.speculative-config": {"method": "ngram", "num_speculative_tokens": 2},
         },
+    ),
+    M("OPTION-ALONE", "pooled", {f"{C}.args.ubatch-size": 2, "inference_release": "0.18.0"}),
+    M("XLITE", "pooled", {XLITE: True, "inference_release": "0.18.0"}),
+    M(
+        "CONFIG-RANGE",
+        "pooled",
+        {f"{C}.args.additional-config.eplb_config.eplb_policy_type": 4, "inference_release": "0.18.0"},
+    ),
+    M("OPTION-ALONE", "p2p", {f"{D}.args.enable-return-routed-experts": True, "inference_release": "0.23.0.post1"}),
+    M("OPTION-ALONE", "pooled", {STOCHASTIC: True, "inference_release": "0.23.0.post1"}),
+    M("XLITE", "pooled", {XLITE: True, f"{C}.pipeline_parallel_size": 2, "inference_release": "0.23.0.post1"}),
+    M("OPTION-ALONE", "pooled", {f"{C}.args.enable-log-outputs": True}),
+    M("OPTION-ALONE", "pooled", {f"{C}.args.dtype": "float32", f"{C}.args.quantization": "ascend"}),
+    M("OPTION-ALONE", "pooled", {f"{C}.args.ray-workers-use-nsight": True}),
+    M("OPTION-ALONE", "pooled", {f"{C}.args.dcp-comm-backend": "a2a"}),
+    M("OPTION-ALONE", "pooled", {f"{C}.args.enable-dbo": True, "inference_release": "0.18.0"}),
+    M("OPTION-ALONE", "pooled", {f"{C}.args.kv-offloading-backend": "native", "inference_release": "0.13.0"}),
+    M("OPTION-ALONE", "pooled", {f"{C}.args.spec-tokens": 2, "inference_release": "0.23.0.post1"}),
+    M(
+        "OPTION-ALONE",
+        "pooled",
+        {f"{C}.args.mamba-ssu-algorithm": "auto", "inference_release": "0.30.0rc2"},
+        also="IMAGE-ONLY",
+    ),
+    M(
+        "OPTION-ALONE",
+        "pooled",
+        {f"{C}.args.kda-decode-backend": "triton", "inference_release": "0.30.0rc2"},
+        also="IMAGE-ONLY",
+    ),
+    M("BALANCE-MIXED", "p2p", {f"{D}.env.VLLM_ASCEND_BALANCE_SCHEDULING": 1}),
+    M(
+        "BALANCE-MIXED",
+        "p2p",
+        {
+            f"{P}.args.additional-config": {"scheduler_config": {"enable_balance_scheduling": True}},
+            "inference_release": "0.30.0rc2",
+        },
+        f"{P}.args.additional-config.scheduler_config.enable_balance_scheduling",
+        "IMAGE-ONLY",
+    ),
+    M(
+        "CHUNK-PIPELINE",
+        "pooled",
+        {
+            f"{C}.args.additional-config": {"profiling_chunk_config": {"enabled": True}},
+            "inference_release": "0.23.0.post1",
+        },
+        f"{C}.args.additional-config.profiling_chunk_config.enabled",
+    ),
+    M(
+        "FLAG-LAUNCH",
+        "pooled",
+        {f"{C}.args.data-parallel-multi-port-external-lb": True, "inference_release": "0.23.0.post1"},
     ),
     M("OFFLOADING-SIZE", "p2p", {f"{D}.args.kv-offloading-size": 8}),
     M(

@@ -30,7 +30,7 @@ def found(rule, name, changes):
     [
         ("FINE-TP", "newest", {**FINE, **PREEMPT, f"{D}.{CONFIG}": {**OPROJ, **RECOMPUTE}}),
         ("FINE-TP", "p2p", {**FINE, f"{D}.{CONFIG}": {**OPROJ, "recompute_scheduler_enable": True}}),
-        ("FINE-TP", "p2p-0.18", {f"{P}.{CONFIG}": OPROJ}),  # not read there
+        ("FINE-TP", "p2p-0.18", {**FINE, f"{D}.{CONFIG}": OPROJ}),  # needs no recompute scheduler yet
         ("KVPP", "newest", {"inference_kv_transfer": "mooncake_v2", f"{P}.{CONFIG}": {"enable_kvpp": True}}),
         ("STORE-KEY", "both", {**NEWEST, f"{STORE}.options.tenant_id": "one"}),
         ("STORE-LAYERWISE", "both", {**NEWEST, **LAYERWISE, "inference_releases": {"0.30.0rc2": {"mooncake": "0.3.13.post1"}}}),
@@ -50,6 +50,7 @@ def test_what_the_release_takes_is_accepted(rule, name, changes):
     [
         ("FINE-TP", "newest", {**FINE, f"{D}.{CONFIG}": {**OPROJ, **RECOMPUTE}}, "preempt_offload is not"),
         ("FINE-TP", "newest", {**FINE, **PREEMPT, f"{D}.{CONFIG}": OPROJ}, "recompute_scheduler_enable is not on"),
+        ("FINE-TP", "p2p-0.18", {f"{P}.{CONFIG}": OPROJ}, "only decode with a connector"),
         ("STORE-LAYERWISE", "both", {**NEWEST, **LAYERWISE}, "needs Mooncake 0.3.13, and 0.30.0rc2 has 0.3.11.post1"),
     ],
 )

@@ -13,6 +13,7 @@ import typing as t
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.matrix import ROWS
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.edges import CHUNKS, WHOLE, XLITE
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import (
     MASTER,
     ROUTER,
@@ -55,6 +56,10 @@ EAGER_TORCHAIR = {**TORCHAIR, f"{D}.args.enforce-eager": True}
 OLD_ENGINE = {"inference_kv_transfer": "none", "inference_store": None, "inference_env.VLLM_USE_V1": 0}
 KV_NZ = {f"{P}.args.additional-config": {"enable_kv_nz": True}}
 
+FINE = {"finegrained_tp_config": {"oproj_tensor_parallel_size": 16}}
+FP8 = {f"{C}.args.quantization": "fp8", "inference_model.path": "/m/Qwen3-32B"}
+SPECULATION = {f"{C}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 1}}
+
 STEPS = (
     Step("DCP-HEADS", "pooled", {DECODE_CONTEXT: 2, "inference_model.path": "/m/Qwen3-8B"}, "", "0.12.0rc1", "error"),
     Step("DCP-SPARSE", "pooled", {DECODE_CONTEXT: 2, "inference_model.path": "/m/GLM-5"}, "", "0.23.0rc1", "error"),
@@ -93,6 +98,20 @@ STEPS = (
     Step("CONFIG-ROLE", "p2p", {f"{D}.args.additional-config.layer_sharding": ["o_proj"]}, "", "0.19.1rc1", "error"),
     Step("USE-V1", "pooled", OLD_ENGINE, "", "0.10.0rc1", "error"),
     Step("EPLB-ENVIRONMENT", "p2p", EPLB, "", "0.18.0rc1", "error"),
+    Step("MTP-LAYERS", "pooled", {**SPECULATION, "inference_model.path": "/m/GLM-4.6"}, "error", "0.12.0rc1", ""),
+    Step("FINE-TP", "p2p", {f"{P}.args.additional-config": FINE}, "", "0.12.0rc1", "error"),
+    Step("QUANTIZATION-FP8", "pooled", FP8, "", "0.21.0rc1", "error"),
+    Step("QUANTIZATION-FP8", "pooled", FP8, "error", "0.27.1rc1", ""),
+    Step("CONFIG-RANGE", "pooled", {f"{C}.args.additional-config.enable_fused_mc2": 2}, "", "0.24.0rc1", "error"),
+    Step("XLITE", "pooled", XLITE, "error", "0.19.1rc1", ""),
+    Step("XLITE", "pooled", {**XLITE, f"{C}.pipeline_parallel_size": 2}, "error", "0.29.0rc1", ""),
+    Step("XLITE", "pooled", {**XLITE, **SPECULATION}, "error", "0.23.0rc1", ""),
+    Step("BALANCE-MIXED", "p2p", {f"{D}.env.VLLM_ASCEND_BALANCE_SCHEDULING": 1}, "", "0.18.0", "error"),
+    Step("CHUNK-PIPELINE", "pooled", CHUNKS, "", "0.19.1rc1", "error"),
+    Step("SCHEDULER-CHUNKS", "llmdatadist", WHOLE, "error", "0.12.0rc1", ""),
+    Step("OPTION-ALONE", "pooled", {f"{C}.args.enable-dbo": True}, "error", "0.19.1rc1", ""),
+    Step("OPTION-ALONE", "pooled", {f"{C}.args.kv-offloading-backend": "native"}, "error", "0.14.0rc1", ""),
+    Step("OPTION-ALONE", "pooled", {f"{C}.args.kda-decode-backend": "auto"}, "", "0.30.0rc1", "error"),
 )
 # Rules that compare a version and have no row, and why.
 WITHOUT = {
