@@ -25,10 +25,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
 from urllib.parse import unquote
 
-HEAD = 60.0  # seconds for the whole head of a request, from the connection on
+HEAD = 20.0  # seconds for the whole head of a request, from the connection on; less than a host tries again for
 GRACE = 60.0  # seconds after which the average of an answer counts
 RATE = 256 * 2**10  # bytes a second; hosts of a rack read hundreds of times faster
 CONNECTIONS = 64  # at the same time
+WAITING = 16  # of one address whose request is not complete: whoever only connects does not take the places of all
 CHUNK = 2**18
 RANGE = re.compile(r"bytes=(\d{0,19})-(\d{0,19})", re.ASCII)
 OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -40,7 +41,7 @@ class TooSlow(OSError):
 
 
 class Server(ThreadingMixIn, HTTPServer):
-    """Serves ``folder``. ``limits``: ``head`` and ``grace`` in seconds, ``rate`` in bytes a second, ``connections``.
+    """Serves ``folder``. ``limits``: ``head`` and ``grace`` in seconds, ``rate`` in bytes a second, ``connections``, ``waiting``.
 
     With a ``token``, only to who sends it (RFC 6750, Authorization: Bearer).
     """
@@ -50,7 +51,8 @@ class Server(ThreadingMixIn, HTTPServer):
 
     def __init__(self, address, folder, limits=None, token=""):
         self.token, self.folder = token, os.path.realpath(folder)
-        self.limits = {"head": HEAD, "grace": GRACE, "rate": RATE, "connections": CONNECTIONS}
+        self.limits = {"head": HEAD, "grace": GRACE, "rate": RATE, "connections": CONNECTIONS, "waiting": WAITING}
+        self.waiting = {}
         self.limits.update(limits or {})
         self.free = threading.BoundedSemaphore(self.limits["connections"])
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
@@ -65,7 +67,8 @@ class Server(ThreadingMixIn, HTTPServer):
 
     def process_request(self, request, client_address):
         """A thread for the connection, or 503 if there are as many as may be."""
-        if not self.free.acquire(blocking=False):
+        others = list(self.waiting.values()).count(client_address[0])
+        if others >= self.limits["waiting"] or not self.free.acquire(blocking=False):
             try:
                 request.setblocking(False)
                 request.send(BUSY)
@@ -73,9 +76,11 @@ class Server(ThreadingMixIn, HTTPServer):
                 pass
             self.shutdown_request(request)
             return
+        self.waiting[request] = client_address[0]
         try:
             super().process_request(request, client_address)
         except BaseException:  # no thread was started, which would release it
+            self.waiting.pop(request, None)
             self.free.release()
             raise
 
@@ -84,6 +89,7 @@ class Server(ThreadingMixIn, HTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.waiting.pop(request, None)
             self.free.release()
 
     def handle_error(self, request, client_address):
@@ -158,6 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._short(code)
 
     def _short(self, code, headers=()):
+        self.server.waiting.pop(self.request, None)
         self.connection.settimeout(self.server.limits["grace"])
         self.send_response(code)
         for name, value in [*headers, ("Content-Length", "0"), ("Connection", "close")]:
@@ -165,6 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _answer(self, whole):
+        self.server.waiting.pop(self.request, None)
         given = self.headers.get("Authorization", "").encode("utf-8", "replace")
         if self.server.token and not hmac.compare_digest(given, f"Bearer {self.server.token}".encode()):
             self._short(401, [("WWW-Authenticate", "Bearer")])

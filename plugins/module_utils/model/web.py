@@ -49,7 +49,7 @@ class Limited:
 class Web:
     """A folder of a web server with a file SHA256SUMS, as ``sha256sum`` writes it."""
 
-    proxied = True
+    proxied, redirects = True, "urllib2"
 
     def __init__(self, address, token="", authority="", rate=0, sleep=time.sleep):
         self.address, self.authority, self.rate, self.sleep = address.rstrip("/") + "/", authority, rate, sleep
@@ -65,6 +65,7 @@ class Web:
             timeout=ANSWER,
             decompress=False,
             use_proxy=self.proxied,
+            follow_redirects=self.redirects,
             ca_path=self.authority or None,
             unredirected_headers=["Authorization"],
         )
@@ -145,7 +146,8 @@ class _Text:
 class Peer(Web):
     """A host that has the model; its config.json may have been repaired, and the original is beside it then."""
 
-    proxied = False  # in the cluster's network
+    # In the cluster's network; and another host does not choose what root of this one asks, such as a service of its loopback
+    proxied, redirects = False, "none"
 
     def fetch(self, file, folder):
         """One file into the folder, as ``Web.fetch``."""

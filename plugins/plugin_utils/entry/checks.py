@@ -200,11 +200,12 @@ def pair(case: Answers) -> t.Iterator[Finding]:
 
 def _together(facts: t.Sequence[Record]) -> bool:
     """Whether both tried for long enough at the same time, or heard each other."""
-    if all(found["meeting"]["vrrp"] and not found["meeting"]["peers"] for found in facts):
-        return True
-    begun = max(found["meeting"]["began"] - (found["offset"] or 0) for found in facts)
+    begun = max(
+        found["meeting"]["began"] - (found["offset"] or 0) for found in facts
+    )  # also read if it decides nothing
     ended = min(found["meeting"]["ended"] - (found["offset"] or 0) for found in facts)
-    return bool(ended - begun >= TOGETHER)
+    heard = all(found["meeting"]["vrrp"] and not found["meeting"]["peers"] for found in facts)
+    return heard or bool(ended - begun >= TOGETHER)
 
 
 @RULES.rule("ENTRY-FILES", "Raise fs.nr_open and fs.file-max (sysctl.d).", "LimitNOFILE of the unit, systemd.exec(5)")

@@ -79,9 +79,14 @@ def usage_report(
     days: dict[tuple[str, ...], list[int]] = {}
     sums: dict[tuple[str, ...], list[int]] = {}
     for row in rows:
+        prompt, cached = row["counts"][2], row["counts"][4]
+        told = [
+            *row["counts"][:4],
+            min(prompt, cached),
+        ]  # a part of the prompt's: more would lower what another host counted
         for found, key in ((days, (row["day"], row["team"], row["model"])), (sums, (row["team"], row["model"]))):
             counts = found.setdefault(key, [0] * len(COUNTS))
-            counts[:] = [count + int(more) for count, more in zip(counts, row["counts"], strict=True)]
+            counts[:] = [count + int(more) for count, more in zip(counts, told, strict=True)]
     priced = any(model.prices for model in entry.models.values())
     head = [*COUNTS, *(["cost"] if priced else [])]
     if not sums:

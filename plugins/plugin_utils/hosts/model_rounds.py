@@ -14,6 +14,7 @@ import typing as t
 
 from ...module_utils.files import listing
 from ...module_utils.model.delivery import OTHER_CONTENT
+from ...module_utils.model.hub import REVISION
 
 Record = dict[str, t.Any]
 OTHER = "its model has another content than that of most hosts that have it, or than model_digest says"
@@ -76,7 +77,7 @@ def next_round(
     number: int = 0,
     before: t.Mapping[str, t.Any] | None = None,
 ) -> Record:
-    """``{pairs: {host: host it copies from}, sources, lacking, problems: {host: what is wrong}, distrusted, found}``.
+    """``{pairs: {host: host it copies from}, sources, revision, lacking, problems: {host: what is wrong}, distrusted, found}``.
 
     ``states``: results of model_delivery_info by host, in order.
     Each source serves ``copies`` hosts at the same time. ``number`` counts rounds: a host that failed gets another source in the next one, and where
@@ -101,11 +102,18 @@ def next_round(
     return {
         "pairs": pairs,
         "sources": sources,
+        "revision": _revision([states[host]["record"].get("revision") for host in have]),
         "lacking": lacking,
         "problems": problems,
         "distrusted": distrusted,
         "found": found,
     }
+
+
+def _revision(said: list[t.Any]) -> str:
+    """The revision that most hosts with the model say it is of; empty if it is none. Receivers keep it, so one host alone does not choose its text."""
+    sound = [text for text in said if isinstance(text, str) and REVISION.fullmatch(text)]
+    return collections.Counter(sound).most_common(1)[0][0] if sound else ""
 
 
 def _turned(hosts: list[str], number: int) -> list[str]:

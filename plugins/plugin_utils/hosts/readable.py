@@ -42,8 +42,12 @@ def _readable(judge: t.Callable[[Facts], t.Any], facts: Facts, instead: Instead 
         problem = _problem(judge, {host: found[host]})
         if problem:
             found[host] = without(host, problem)
-    # What two hosts said does not fit together: the first of which the others can be judged without.
-    for host in facts:
+    # What two hosts said does not fit together: those of which it cannot be read either if all of them had said it, and after them the first one
+    # that the others can be judged without.
+    odd = (
+        [host for host in facts if _problem(judge, dict.fromkeys(found, found[host]))] if _problem(judge, found) else []
+    )
+    for host in (*odd, *facts):
         problem = _problem(judge, found)
         if problem and not _problem(judge, {name: found[name] for name in found if name != host}):
             found[host] = without(host, problem)

@@ -252,7 +252,7 @@ def test_connections_are_counted_and_free_again(started, folder):
 
 def test_the_limits_are_those_of_the_guide():
     server = bundle_server.Server(("127.0.0.1", 0), "/")
-    assert server.limits == {"head": 60, "grace": 60, "rate": 256 * 1024, "connections": 64}
+    assert server.limits == {"head": 20, "grace": 60, "rate": 256 * 1024, "connections": 64, "waiting": 16}
     server.server_close()
 
 
@@ -269,3 +269,26 @@ def test_the_program_serves_alone_and_refuses_a_folder_that_is_no_bundle(folder)
                 assert rest(opened).endswith(b"\r\n\r\n{}")
         finally:
             process.kill()
+
+
+def test_connections_of_one_address_without_a_request_leave_places_for_others(tmp_path):
+    (tmp_path / "a").write_bytes(BODY)
+    rack = Rack(tmp_path, connections=4, waiting=2)
+    idle = []
+    try:
+        for dummy in range(2):
+            opened = socket.socket()
+            opened.bind(("127.0.0.2", 0))
+            opened.connect(("127.0.0.1", rack.server.server_port))
+            idle.append(opened)
+        with socket.socket() as third:
+            third.bind(("127.0.0.2", 0))
+            third.settimeout(PATIENCE)
+            third.connect(("127.0.0.1", rack.server.server_port))
+            assert rest(third).startswith(b"HTTP/1.1 503 ")
+        assert [rack.ask("/a")[0] for dummy in range(3)] == [200] * 3
+        for opened in idle:
+            opened.close()
+        assert rack.ask("/a")[2] == BODY
+    finally:
+        rack.stop()

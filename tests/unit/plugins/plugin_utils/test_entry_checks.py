@@ -151,6 +151,18 @@ def test_an_answer_in_a_wrong_form_costs_its_host_alone(part):
     assert [each["path"] for each in wrong if each["id"] == "ENTRY-PORT"][-1:] == ["h2"]
 
 
+@pytest.mark.parametrize("meeting", [{}, {**MET, "began": "soon"}, {**MET, "ended": None}, [], "x", None])
+def test_an_odd_meeting_costs_the_host_that_tells_it(meeting):
+    """Also if the other one, which is judged with it, has not heard it."""
+    odd = {**WELL, "meeting": meeting}
+    for honest in (WELL, {**WELL, "meeting": SILENT}):
+        assert [each["path"] for each in found(odd, honest) if each["id"] == "ENTRY-HOST"] in (["h1"], [])
+        assert [each["path"] for each in found(honest, odd) if each["id"] == "ENTRY-HOST"] in (["h2"], [])
+    assert told(found({"meeting": {**MET, "began": "soon"}}, {**WELL, "meeting": SILENT})) == [
+        ("ENTRY-HOST", "error", "h1")
+    ]
+
+
 def test_questions_have_no_key_and_nothing_is_asked_of_what_is_removed():
     questions = entry_questions(GOOD, TWO, list(TWO))
     assert not [text for text in TEXTS.values() if text.strip() in str(questions)]

@@ -146,3 +146,12 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_read(tmp_pa
 def test_prices_are_numbers_of_known_tokens(prices):
     with pytest.raises(PlanError, match="prices"):
         read_entry(changed("models.qwen3", {"deployment": "qwen", "prices": prices}), ONE)
+
+
+def test_more_cached_tokens_than_a_prompt_has_do_not_lower_what_another_host_counted():
+    honest, odd = row(counts=(1, 0, 1000000, 0, 0)), row(counts=(0, 0, 0, 0, 10**9))
+    one, both = (
+        [line for line in usage_report(PRICED, ONE, rows)["lines"] if "all" in line]
+        for rows in ([honest], [honest, odd])
+    )
+    assert one == both and " 2.0000 " in one[0]

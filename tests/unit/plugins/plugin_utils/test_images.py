@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.images import image_differences
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules import runtime
@@ -83,3 +85,10 @@ def test_a_difference_names_four_hosts_of_an_image_and_the_start_of_its_id():
     first, second = (f"[] sha256:{12 * digit}00 arm64" for digit in "12")
     (text,) = compared(*5 * [first], second)
     assert text.endswith(f": sha256:{12 * '1'} on node1, node2, node3, node4; sha256:{12 * '2'} on node6")
+
+
+def test_a_host_with_the_digests_of_two_images_does_not_make_them_one():
+    """A host answers what it likes, and images of others still differ, whatever their order."""
+    both = '["quay.io/ascend/vllm-ascend@sha256:aa", "quay.io/ascend/vllm-ascend@sha256:bb"] sha256:33 arm64'
+    other = '["quay.io/ascend/vllm-ascend@sha256:bb"] sha256:22 arm64'
+    assert all(compared(*texts) for texts in itertools.permutations((PULLED, other, both)))

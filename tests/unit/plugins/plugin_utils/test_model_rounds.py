@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import http.server
 import itertools
 import math
 import os
@@ -118,6 +119,42 @@ def test_the_digests_are_those_of_the_hub():
         manifest({}, [{**RECORD, "files": [{"name": "../config.json", "size": 1, "sha256": "a" * 64}]}])
     with pytest.raises(ValueError, match="a listing that is none"):
         manifest({"files": [{}]}, [RECORD])
+
+
+@pytest.mark.parametrize("said", ["\u00e9" * 10, "v1" * 100, ["v1"], {"a": 1}, 7, "a b", None])
+def test_a_revision_that_is_none_is_passed_to_nobody(said):
+    odd, other = ({**HAS, "record": {**RECORD, "revision": text}} for text in (said, "v1"))
+    assert next_round({"a": odd, "c": LACKS}, SOURCE, FILES)["revision"] == ""
+    assert next_round({"a": odd, "b": other, "c": LACKS}, SOURCE, FILES)["revision"] == "v1"
+
+
+def test_another_host_does_not_choose_what_is_asked(tmp_path):
+    """A redirect of a giver would lead root of this host to a service of its own loopback."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "w").write_bytes(b"internal")
+    inner = Server(("127.0.0.1", 0), str(tmp_path / "inner"))
+    asked = []
+
+    class Giver(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(302)
+            self.send_header("Location", f"http://127.0.0.1:{inner.server_port}/w")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *given):
+            pass
+
+    giver = http.server.HTTPServer(("127.0.0.1", 0), Giver)
+    for server in (inner, giver):
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    with pytest.raises(OSError, match="the server answers 302"):
+        Peer(f"http://127.0.0.1:{giver.server_port}", "t0ken").fetch(dict(FILES[1], name="w", size=8), str(tmp_path))
+    assert asked == ["/w"] and not os.path.exists(tmp_path / "w")
+    for server in (inner, giver):
+        server.shutdown()
+        server.server_close()
 
 
 EVIL = [{**FILES[0]}, {**FILES[1], "sha256": "e" * 64}]
