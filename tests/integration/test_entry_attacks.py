@@ -276,6 +276,15 @@ def test_a_stranger_pipelines_nothing(entry):
     assert got.count(b"HTTP/1.1 401") == 1 and b"connection: close" in got.lower()
 
 
+@pytest.mark.parametrize(
+    "asked", ["GET /v1/models", "GET /v1/chat/completions", "GET /nowhere"], ids=["list", "method", "path"]
+)
+def test_a_team_pipelines_nothing_that_is_answered_here(entry, asked):
+    """Thousands of such requests on one connection would have the only thread until they are answered."""
+    got = answer(connected(entry(), f"{asked} HTTP/1.1\r\n{LAB}\r\n\r\n" * 50))
+    assert got.count(b"HTTP/1.1 ") == 1 and b"connection: close" in got.lower()
+
+
 @pytest.mark.parametrize("header", ["Content-Length: 9", "Transfer-Encoding: chunked"])
 def test_a_list_is_asked_for_without_a_body(entry, header):
     got = answer(connected(entry(), f"GET /v1/models HTTP/1.1\r\n{LAB}\r\n{header}\r\n\r\n"))

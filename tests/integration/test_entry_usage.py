@@ -280,6 +280,17 @@ def test_many_who_come_first_do_not_count_the_month_twice(entry):
     assert f'tokens_used_ratio{{team="lab",period="month"}} {expected:.6f}' in text, text
 
 
+def test_those_who_wait_for_counts_together_do_not_pass_the_limit_of_requests(entry):
+    running = entry(teams={"lab": {"keys_file": "lab", "tokens_per_month": 10**9, "requests_per_minute": 5}})
+    day = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+    (running.folder / "usage" / f"{day}.1-1").write_text("lab\tqwen3\t1\t0\t1\t0\t0\n" * 150000)
+    (running.folder / "usage" / f"{day}.index").write_text("1-1\n")
+    running.restart()
+    with concurrent.futures.ThreadPoolExecutor(40) as pool:
+        answers = [status for status, *dummy in pool.map(lambda dummy: ask(running, PLAIN), range(40))]
+    assert (answers.count(200), answers.count(429)) == (5, 35)
+
+
 def test_refusals_and_errors_are_no_requests_of_a_day(entry):
     running = entry(teams=TEAMS)
     assert ask(running, {"model": "gpt"})[0] == 404

@@ -44,7 +44,9 @@ STOP = 3600  # seconds in which open streams of a replaced process may end
 # the process that a reload starts, through the peer. That of open requests does not: HAProxy 2.4 would add those of the former process, and
 # never subtract them. What is read is counted before: a body without a model costs as much as another one. A request goes on with the length of
 # its body and without chunks: fields behind chunks (trailers) become headers in uvicorn. Only a connection that was refused is tried elsewhere:
-# a request that was sent may have been carried out. Comments on health and connections: plan/render/balancer.py.
+# a request that was sent may have been carried out. What is answered here closes the connection, or one with thousands of such requests would
+# have the only thread. The wait for counts of tokens comes before the other counts, or those that waited together would pass them. Comments on
+# health and connections: plan/render/balancer.py.
 CONFIGURATION = """# Written by ascend.inference: changes here are lost.
 global
     maxconn 8192
@@ -103,8 +105,8 @@ frontend clients
     http-request return status 400 content-type application/json string '@BODILESS@' if listed { req.hdr_val(content-length) gt 0 }
     http-request return status 400 content-type application/json string '@MALFORMED@' if { req.hdrs -m reg @CONTROL@ }
     http-request return status 431 content-type application/json string '@HEADERS@' if { req.hdrs,length gt @MOSTHEADERS@ }
-@LISTS@@COUNTED@    http-request track-sc2 var(txn.team) table open unless listed
-@PARALLEL@@RATES@@TOKENS@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
+@LISTS@@COUNTED@    http-request track-sc2 var(txn.team) table open
+@PARALLEL@@TOKENS@@RATES@    http-request return status 413 content-type application/json string '@LARGE@' if { req.body_size gt @BODY@ }
     http-request lua.arrive @BODY@ @MOST@ unless { req.body_size le @SMALL@ } { req.fhdr_cnt(content-length) gt 0 }
     http-request return status 503 content-type application/json string '@FULL@' hdr Retry-After 1 if { var(txn.full) -m bool }
     http-request sc-inc-gpc0(0)
@@ -114,6 +116,8 @@ frontend clients
     http-request set-header X-Request-Id %[var(txn.id)]
     http-request set-uri %[path]
     http-request set-header Content-Length @LENGTH@
+    http-request set-var(txn.routed) bool(true)
+    http-after-response set-header Connection close unless { var(txn.routed) -m bool }
     use_backend @ROUTE@
 @BACKENDS@frontend status
 @ASKED@@STATED@    http-request use-service lua.metrics if { path /metrics }

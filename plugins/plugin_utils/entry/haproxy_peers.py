@@ -43,7 +43,7 @@ def peers(pair: Pair, port: int) -> str:
 
 def counted(pair: Pair) -> list[str]:
     """The rules that find the team's entry in the tables."""
-    rules = [f"http-request track-sc0 var(txn.team) table teams-{pair.own.number} unless listed"]
+    rules = [f"http-request track-sc0 var(txn.team) table teams-{pair.own.number}"]
     if pair.other:
         rules.append(f"http-request set-var(txn.elsewhere) var(txn.team),table_gpc0_rate(teams-{pair.other.number})")
     return rules
