@@ -88,14 +88,13 @@ def problems(plan: t.Mapping[str, t.Any]) -> list[str]:
     root, found = source(), []
     text = {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in root.rglob("*.py")}
     settings = {**DRIVER, "profile": "latency", "rates": [1], "arrival": "constant"}
-    for more in ({}, {"data": "/srv/gsm8k"}):
+    for more in ({}, {"data": "/srv/gsm8k"}, {"chat": True}):
         config = bench_runs(plan, {**settings, **more})["runs"][-1]["config"]
         found += [f"no class {name}" for name in types(config) if class_of(root, name) is None]
-    model = config["models"][0]
-    api = class_of(root, model["type"])
-    if api is not None:
-        known = {argument.arg for argument in method(api, "__init__").args.args}
-        found += [f"no setting {name} of a model" for name in sorted(set(model) - known - ADDED_BY_BUILD)]
+        model = config["models"][0]
+        api = class_of(root, model["type"])
+        known = {argument.arg for argument in method(api, "__init__").args.args} if api is not None else set(model)
+        found += [f"no setting {name} of {model['type']}" for name in sorted(set(model) - known - ADDED_BY_BUILD)]
     reader = class_of(root, "ais_bench.benchmark.datasets.custom.CustomDataset")
     lines = [{"question": "why", "answer": ""}, {"question": "how", "answer": ""}]
     if reader is None or loaded(reader, "".join(json.dumps(line) + "\n" for line in lines)) != lines:
@@ -109,6 +108,7 @@ def problems(plan: t.Mapping[str, t.Any]) -> list[str]:
         "two tries by default": "retry: int = 2" in text["models/api_models/vllm_custom_api.py"],
         "gsm8k is test.jsonl and train.jsonl": "split + '.jsonl'" in text["datasets/gsm8k.py"],
         "completions": '"v1/completions"' in text["models/api_models/vllm_custom_api.py"],
+        "chats": '"v1/chat/completions"' in text["models/api_models/vllm_custom_api_chat.py"],
     }
     options = text["cli/argument_parser.py"]
     said.update({name: f"'{name}'" in options for name in ("--mode", "--work-dir", "--num-warmups", "--debug")})

@@ -22,7 +22,8 @@ LAST_WITHOUT = "0.9.0"
 CLIENT = "vllm/benchmarks/serve.py"
 PROFILES: dict[str, dict[str, t.Any]] = {
     "smoke": {"slo": {"ttft": 100}, "arrival": "constant"},
-    "latency": {},
+    "latency": {"rates": [1], "at_once": 2, "chat": True},
+    "throughput": {},
     "long_prefix": {},
     "trace": {"trace": "/srv/trace.jsonl"},
 }

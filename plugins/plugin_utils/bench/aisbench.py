@@ -47,7 +47,7 @@ def aisbench_config(
     """The configuration of one run, without the key of the API, and its prompts. ``load``: requests at a time; ``rate``: a second, 0 for no limit."""
     model = {
         "attr": "service",
-        "type": f"{_PACKAGE}.models.VLLMCustomAPI",
+        "type": f"{_PACKAGE}.models.VLLMCustomAPI{'Chat' if bench.chat else ''}",
         "abbr": "service",
         "path": plan["model"]["path"],
         "model": plan["model"]["name"],

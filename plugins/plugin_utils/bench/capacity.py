@@ -1,7 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a topology serves within the limits of a good request: the highest measured rate below the first one at which they break."""
+"""What a topology serves within the limits of a good request: the highest measured rate below the first one at which they break.
+
+Not for rates with ``at_once``: what waits in the client breaks no limit.
+"""
 
 from __future__ import annotations
 

@@ -26,10 +26,12 @@ def number_of(vllm: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def backend(vllm: str) -> list[str]:
-    """The option that chooses the protocol of the requests."""
+def target(vllm: str, url: str, chat: bool) -> list[str]:
+    """The options that choose the protocol of the requests, the server, and the protocol's path."""
     known = number_of(vllm)
-    return ["--endpoint-type" if known and known < BACKEND else "--backend", "openai"]
+    option = "--endpoint-type" if known and known < BACKEND else "--backend"
+    name, path = ("openai-chat", "/v1/chat/completions") if chat else ("openai", "/v1/completions")
+    return [option, name, "--base-url", url, "--endpoint", path]
 
 
 def greedy(vllm: str) -> list[str]:

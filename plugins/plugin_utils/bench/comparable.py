@@ -10,8 +10,9 @@ import typing as t
 from ..description.findings import Finding
 
 Record = t.Mapping[str, t.Any]
-SETTINGS = ("profile", "input", "prefix", "prefixes", "output", "trace", "data")  # other values: other requests
+SETTINGS = ("profile", "input", "prefix", "prefixes", "output", "trace", "data", "chat")  # other values: other requests
 GOOD = "request_goodput"
+BEFORE = {"data": "", "chat": False, "at_once": 0}  # of reports that are older than the setting
 FIRST_DRIVER = "vllm"  # of reports that do not name theirs
 
 
@@ -21,10 +22,8 @@ def other_settings(old: Record, settings: Record) -> list[str]:
     Programs count differently: AISBench's last time of a request is that of its usage, and requests with one token count for its time per token.
     """
     driver = [] if old["settings"].get("driver", FIRST_DRIVER) == settings["driver"] else ["driver"]
-    names = (*SETTINGS, "arrival") if settings["rates"] else SETTINGS
-    return driver + [
-        name for name in names if old["settings"].get(name, "" if name == "data" else None) != settings[name]
-    ]
+    names = (*SETTINGS, "arrival", "at_once") if settings["rates"] else SETTINGS
+    return driver + [name for name in names if old["settings"].get(name, BEFORE.get(name)) != settings[name]]
 
 
 def figures(old: Record, slo: Record, compared: t.Sequence[str]) -> list[str]:

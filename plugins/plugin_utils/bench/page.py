@@ -16,12 +16,12 @@ from ..pages.render import counted, findings_of, markup, origin, page, verdict_o
 from .curves import Curve, bars, lines
 from .text import (
     comparison_rows,
-    driver_text,
     engine_rows,
     known_lines,
     load_rows,
     other_rows,
     other_versions_text,
+    sent_text,
     topology_text,
     upstream_rows,
     versions_text,
@@ -57,7 +57,7 @@ def bench_page(report: Record, run: t.Mapping[str, str] | None = None) -> str:
         ("Software", versions_text(report)),
         ("Before", other_versions_text(report)),
         ("Devices", report["devices"]),
-        ("Load made on", f"{report['host']}{driver_text(settings)}"),
+        ("Load made on", f"{report['host']}{sent_text(settings)}"),
         ("Profile", settings["profile"]),
         ("Tokens", f"{settings['prefix'] + settings['input']} in, {settings['output']} out"),
         ("Repeats", f"{count(settings['repeats'])} of each load; tables show the median (least to most)"),

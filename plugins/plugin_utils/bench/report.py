@@ -83,7 +83,7 @@ def bench_report(
         "settings": dict(bench["settings"]),
         "slo": dict(bench["slo"]),
         "loads": loads,
-        "capacity": capacity(loads, bench["devices"]),
+        "capacity": capacity(loads, bench["devices"]) if not bench["settings"].get("at_once") else None,
         "engines": engines,
         "shares": services.shares(plan, engines),
         "others": others,

@@ -13,7 +13,7 @@ from ..description.findings import Finding, PlanError, SettingsError
 from ..description.values import natural
 from . import in_cluster
 from .aisbench import AISBENCH, aisbench_config, aisbench_findings, give_slices
-from .client import backend, client_findings, greedy
+from .client import client_findings, greedy, target
 from .others import other_services
 from .pool import pool_findings, pool_runs
 from .settings import Bench, read_bench
@@ -155,7 +155,8 @@ def _run(
     label = f"{shown}, measurement {repeat} of {bench.repeats}" if repeat else "warm-up"
     run = {"label": label, "load": load, "rate": rate, "repeat": repeat, "round": "", "engine": "", "evict": ""}
     if bench.driver == AISBENCH:
-        at_a_time, trust = load or (prompts if rate else min(prompts, 16)), "--trust-remote-code" in service["argv"]
+        at_a_time = load or (bench.at_once or prompts if rate else min(prompts, 16))
+        trust = "--trust-remote-code" in service["argv"]
         seed = _seed(bench, load or rate, repeat)
         config = aisbench_config(
             _with_tokenizer(plan, service), _entry(plan)["url"], bench, at_a_time, prompts, trust, seed, rate
@@ -166,13 +167,14 @@ def _run(
         *_hashed(bench, place, repeat),
         *_pinned(bench),
         *_program(service),
-        *_target(plan, service),
+        *_target(plan, service, bench),
         *_prompts(bench, place, repeat),
     ]
     argv += ["--percentile-metrics", "ttft,tpot,itl,e2el", "--metric-percentiles", PERCENTILES, "--disable-tqdm"]
     if rate:
         burst = ["--burstiness", EVENLY] if bench.arrival == "constant" else []
-        argv += ["--num-prompts", str(prompts), "--request-rate", f"{rate:g}", *burst, "--ignore-eos"]
+        most = ["--max-concurrency", str(bench.at_once)] if bench.at_once else []
+        argv += ["--num-prompts", str(prompts), "--request-rate", f"{rate:g}", *burst, *most, "--ignore-eos"]
     elif bench.profile != "trace" or not repeat:
         argv += ["--num-prompts", str(prompts), "--max-concurrency", str(load or min(prompts, 16)), "--ignore-eos"]
     else:
@@ -214,16 +216,10 @@ def _entry(plan: Record) -> Record:
     return t.cast(Record, plan["verify"].get("entry") or plan["verify"]["colocated"][0])
 
 
-def _target(plan: Record, service: Record) -> list[str]:
+def _target(plan: Record, service: Record, bench: Bench) -> list[str]:
     model = plan["model"]
     found = [
-        *backend(in_cluster.vllm_of_client(plan)),
-        "--base-url",
-        _entry(plan)["url"],
-        "--endpoint",
-        "/v1/completions",
-    ]
-    found += [
+        *target(in_cluster.vllm_of_client(plan), _entry(plan)["url"], bench.chat),
         "--model",
         _with_tokenizer(plan, service)["model"]["path"],
         "--served-model-name",

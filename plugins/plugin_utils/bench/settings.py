@@ -13,10 +13,10 @@ from ..description.loader import Reader, choice, documented, factory, number, ty
 
 MOST_LOADS = 16
 MOST_RATE = 100_000  # requests a second
-# Values for what is not set. smoke: the load of the guide of one server (10 tokens in, 100 out, 4 requests a second); throughput: the shape of
+# Values for what is not set. smoke: the load of the guide of W8A8 (10 tokens in, 100 out, 4 a second, 4 at a time); throughput: the shape of
 # vLLM-Ascend's own nightly cases (3,500 in, 1,500 out); long_prefix: 8 long system prompts.
 PROFILES: dict[str, dict[str, t.Any]] = {
-    "smoke": {"rates": (4,), "prompts": 10, "input": 10, "output": 100, "repeats": 1},
+    "smoke": {"rates": (4,), "at_once": 4, "prompts": 10, "input": 10, "output": 100, "repeats": 1},
     "latency": {"loads": (1,), "prompts": 32, "input": 1024, "output": 128, "repeats": 3},
     "throughput": {"loads": (1, 4, 16, 64), "prompts": 0, "input": 3500, "output": 1500, "repeats": 3},
     "long_prefix": {"loads": (1, 8), "prompts": 0, "input": 512, "prefix": 8192, "output": 128, "repeats": 3},
@@ -62,6 +62,14 @@ class Bench:
     arrival: str = documented(
         "How requests of a rate arrive: at random (poisson), or evenly.", choice("poisson", "constant")
     )
+    at_once: int = documented(
+        "Most requests of a rate at a time: a later one waits in the client, and no figure has that wait. 0: no limit.",
+        number(0, 0),
+    )
+    chat: bool = documented(
+        "Send chats, to which the model's template adds tokens, instead of completions.",
+        False,
+    )
     prompts: int = documented(
         "Requests of one measurement. 0: 8 times the load, or a minute of a rate, at least 64; of a trace all.",
         number(0, 0),
@@ -102,7 +110,7 @@ def read_bench(raw: t.Any) -> Bench:
         raise SettingsError(findings)
     preset = PROFILES[bench.profile]
     if bench.loads or bench.rates:  # one kind of load replaces the other
-        preset = {name: value for name, value in preset.items() if name not in ("loads", "rates")}
+        preset = {name: value for name, value in preset.items() if name not in ("loads", "rates", "at_once")}
     values = {name: getattr(bench, name) or value for name, value in preset.items()}
     values["rates"] = tuple(float(rate) for rate in values.get("rates", bench.rates))
     return Bench(**{**{name: getattr(bench, name) for name in Bench.__dataclass_fields__}, **values})
@@ -137,6 +145,8 @@ def _contradictions(bench: Bench) -> list[Finding]:
         found.append(_finding("rates", problem, "Remove rates, or set another profile."))
     if bench.arrival != "poisson" and not bench.rates and "rates" not in PROFILES[bench.profile]:
         found.append(_finding("arrival", "arrival is set, and no rates", "Set rates, or remove arrival."))
+    if bench.at_once and not bench.rates and "rates" not in PROFILES[bench.profile]:
+        found.append(_finding("at_once", "at_once is set, and no rates", "Set rates, or set loads instead of at_once."))
     return found
 
 

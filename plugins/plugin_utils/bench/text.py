@@ -37,7 +37,7 @@ def bench_text(report: Record) -> list[str]:
         "",
         f"{versions_text(report)}{_npus(report['devices'])}, plan {report['digest'][:12]}. "
         f"Profile {settings['profile']}: {settings['prefix'] + settings['input']} tokens in, {settings['output']} out, "
-        f"{settings['repeats']} measurements of each load{driver_text(settings)}. Times in ms; median (least to most).",
+        f"{settings['repeats']} measurements of each load{sent_text(settings)}. Times in ms; median (least to most).",
         "",
     ]
     lines += [*known_lines(report), ""]
@@ -97,9 +97,11 @@ def _few(texts: t.Sequence[str], most: int = 8) -> list[str]:
     return [*texts[:most], *([f"and {len(texts) - most} more"] if len(texts) > most else [])]
 
 
-def driver_text(settings: Record) -> str:
-    """Nothing for the program that sends the requests if nothing else is said."""
-    return " by AISBench" if settings.get("driver") == AISBENCH else ""
+def sent_text(settings: Record) -> str:
+    """How requests were sent; nothing for completions of vLLM's own client that wait for nothing."""
+    driver = " by AISBench" if settings.get("driver") == AISBENCH else ""
+    most = f", at most {settings['at_once']} at a time" if settings.get("at_once") else ""
+    return f"{driver}{' as chats' if settings.get('chat') else ''}{most}"
 
 
 def _npus(number: int, before: str = ", ") -> str:

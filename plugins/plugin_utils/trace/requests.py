@@ -16,7 +16,20 @@ from ..plan.service import bracketed
 Record = t.Mapping[str, t.Any]
 MOST = 1000
 # What inference_bench says of a request and of the program that sends it; its loads, limits and other kinds of requests are those of a benchmark.
-TAKEN = ("driver", "program", "tokenizer", "input", "prefix", "prefixes", "output", "seed", "host", "cores", "timeout")
+TAKEN = (
+    "driver",
+    "program",
+    "tokenizer",
+    "chat",
+    "input",
+    "prefix",
+    "prefixes",
+    "output",
+    "seed",
+    "host",
+    "cores",
+    "timeout",
+)
 ENTRY, ROUTER = "entry", "router"
 
 

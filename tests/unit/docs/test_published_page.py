@@ -319,6 +319,7 @@ def test_the_loads_of_the_guides_are_sent_to_their_own_releases(inventory, bench
     sent = pace, prompts["count"], prompts["tokens"], model["max_out_len"]
     assert sent == load
     argv = bench_runs(planned(inventory), bench)["runs"][-1]["argv"]
+    assert "--request-rate" not in argv or argv[argv.index("--max-concurrency") + 1] == "4", "the guide has both"
     options = (option, "--num-prompts", "--random-input-len", "--random-output-len")
     assert tuple(int(argv[argv.index(option) + 1]) for option in options) == load
 

@@ -214,11 +214,63 @@ def test_a_rate_lasts_a_minute_and_may_be_even(plan):
         ({"rates": [1], "loads": [1]}, "both loads and rates are set"),
         ({"rates": [1], "profile": "pool"}, "has arrivals of its own"),
         ({"arrival": "constant"}, "arrival is set, and no rates"),
+        ({"at_once": 4}, "at_once is set, and no rates"),
+        ({"at_once": 4, "loads": [2]}, "at_once is set, and no rates"),
     ],
 )
 def test_rates_that_cannot_be_sent_are_refused(plan, settings, problem):
     with pytest.raises(PlanError, match=problem):
         bench_runs(plan, settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "most"),
+    [
+        (SMOKE, "4"),
+        ({**SMOKE, "at_once": 2}, "2"),
+        ({**SMOKE, "rates": [8]}, None),
+        ({"rates": [8]}, None),
+        ({"rates": [8], "at_once": 3}, "3"),
+    ],
+)
+def test_a_rate_may_have_a_limit_of_requests_at_a_time(plan, settings, most):
+    argv = bench_runs(plan, settings)["runs"][1]["argv"]
+    assert "--request-rate" in argv
+    assert (argv[argv.index("--max-concurrency") + 1] if "--max-concurrency" in argv else None) == most
+    run = bench_runs(plan, {**AISBENCH, **settings})["runs"][1]
+    (model,) = run["config"]["models"]
+    assert model["batch_size"] == int(most or run["config"]["prompts"]["count"]) and model["request_rate"]
+
+
+@pytest.mark.parametrize(("vllm", "option"), [("0.9.1", "--endpoint-type"), ("0.13.0", "--backend")])
+def test_chats_are_sent_to_their_own_path(plan, vllm, option):
+    older = copy.deepcopy(plan)
+    older["release_facts"]["vllm"] = vllm
+    for run in bench_runs(older, {**SMOKE, "chat": True})["runs"]:
+        argv = run["argv"]
+        assert argv[argv.index(option) + 1] == "openai-chat"
+        assert argv[argv.index("--endpoint") + 1] == "/v1/chat/completions"
+    (model,) = bench_runs(plan, {**AISBENCH, **SMOKE, "chat": True})["runs"][1]["config"]["models"]
+    assert model["type"] == "ais_bench.benchmark.models.VLLMCustomAPIChat" and model["stream"]
+
+
+def test_chats_and_requests_that_wait_are_compared_with_their_like_and_named(plan):
+    def of(**settings):
+        bench = bench_runs(plan, {"profile": "latency", "rates": [2], "repeats": 3, "slo": {"ttft": 9}, **settings})
+        result = {
+            "figures": {**FIGURES, "request_throughput": 2.0, "request_goodput": 1.9},
+            "engines": {"decode-0-0": {"requests": 8.0}},
+        }
+        return bench, [result] * 4
+
+    plain = bench_report(plan, *of(), None)
+    older = {**plain, "settings": {k: v for k, v in plain["settings"].items() if k not in ("chat", "at_once")}}
+    assert bench_report(plan, *of(), older)["comparison"] and "as chats" not in bench_text(plain)[2]
+    for name, value, said in (("chat", True, " as chats"), ("at_once", 4, ", at most 4 at a time")):
+        found = bench_report(plan, *of(**{name: value}), older)
+        assert not found["comparison"] and f"another {name}" in found["findings"][0]["problem"]
+        assert said in bench_text(found)[2] and said in bench_page(found)
+        assert (found["capacity"] is None) == (name == "at_once"), "what waits in the client breaks no limit"
 
 
 def test_a_report_names_rates_and_keeps_them_apart(plan):
