@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``vllm serve MODEL ...`` of the simulated host."""
+"""``vllm serve MODEL ...`` and ``vllm bench serve`` of the simulated host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from . import log
+from . import client, log
 from . import release as releases
 from .api import WHO, Api
 from .cli import parse
@@ -91,8 +91,11 @@ def main(argv=None):
     if argv[:1] == ["--simulator"]:
         print(f"simulator of vllm serve with vLLM-Ascend {release.name}, Mooncake {release.mooncake}; no NPU is used")
         return 0
+    if argv[:2] == ["bench", "serve"]:
+        return client.main(argv[2:], release.vllm)
     if argv[:1] != ["serve"]:
-        print("usage: vllm [-h] [-v] {serve} ...\nvllm: error: the simulator only has: serve", file=sys.stderr)
+        text = "usage: vllm [-h] [-v] {serve} ...\nvllm: error: the simulator only has: serve, bench serve"
+        print(text, file=sys.stderr)
         return 2
     log.vllm(
         WHO,
