@@ -14,24 +14,23 @@ extends_documentation_fragment: [ascend.inference.private]
 import typing as t
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.hosts.fabric_files import settings_with_files
-from ..plugin_utils.hosts.fabric_settings import fabric_refusals
+from ..plugin_utils.hosts.fabric_files import refused, registered, settings
 from ..plugin_utils.views.fabric_text import fabric_failures, fabric_text
 
 
-def settings(plan: t.Any, facts: t.Any, folder: t.Any = "") -> dict[str, t.Any]:
-    """Adapter: the plan on the left."""
-    return settings_with_files(plain(plan)["hosts"], plain(facts), str(folder))
+def diffs(hostvars: t.Any, order: t.Any, name: str) -> dict[str, t.Any]:
+    """The ``diff`` of each host, of its forecast or of what was applied."""
+    return {host: result.get("diff") or {} for host, result in registered(hostvars, order, name).items()}
 
 
-def refusals(plan: t.Any, *others: t.Any) -> list[dict[str, str]]:
-    """Adapter: the plan on the left."""
-    return fabric_refusals(plain(plan), *map(plain, others))
-
-
-def text(diffs: t.Any, promised: t.Any = False) -> list[str]:
+def text(given: t.Any, promised: t.Any = False) -> list[str]:
     """Adapter: diffs by host on the left."""
-    return fabric_text(plain(diffs), bool(promised))
+    return fabric_text(plain(given), bool(promised))
+
+
+def failures(hostvars: t.Any, order: t.Any) -> list[str]:
+    """Adapter: what was applied, by host."""
+    return fabric_failures(registered(hostvars, order, "applied"))
 
 
 class FilterModule:
@@ -39,6 +38,5 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        names = {"settings": settings, "refusals": refusals, "text": text}
-        names["failures"] = lambda results: fabric_failures(plain(results))
-        return {f"_fabric_{name}": function for name, function in names.items()}
+        functions = (settings, refused, diffs, text, failures)
+        return {f"_fabric_{function.__name__}": function for function in functions}
