@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.filter.agreed_text import agreed_text
+from ansible_collections.ascend.inference.plugins.filter.plan_changes import agreed_text
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.agreed import (
     agreed,
     damage,
