@@ -69,7 +69,7 @@ PLAN = [
                 "name": "Choose hosts",
                 "set_fact": {
                     "__inference_hosts": "{{ planned.hosts | map(attribute='name') + (['h3'] if fault == 'absent' else []) }}",
-                    "__inference_folder": "{{ planned.directory }}",
+                    "__inference_planning": {"selection": {"directory": "{{ planned.directory }}"}},
                 },
             },
         ],

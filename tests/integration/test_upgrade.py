@@ -87,7 +87,7 @@ PLAN = [
                 "name": "Choose hosts",
                 "set_fact": {
                     "__inference_hosts": "{{ planned.hosts | map(attribute='name') }}",
-                    "__inference_folder": "{{ planned.directory }}",
+                    "__inference_planning": {"selection": {"directory": "{{ planned.directory }}"}},
                 },
             },
         ],

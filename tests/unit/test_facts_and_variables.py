@@ -12,7 +12,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "playbooks"
 PARTS = ("tasks", "pre_tasks", "post_tasks", "block", "rescue", "always")
-SAME = [("status_body.yml", "__inference_left_out"), ("leave.yml", "__inference_folder")]  # have the value of the fact
+SAME = [("status_body.yml", "__inference_left_out")]  # has the value of the fact
 INCLUDES = ("ansible.builtin.include_tasks", "ansible.builtin.import_tasks")
 
 
