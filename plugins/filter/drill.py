@@ -17,9 +17,11 @@ from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.drill.entry import entry_drill, entry_drill_key
 from ..plugin_utils.drill.report import drill_report
 from ..plugin_utils.drill.runs import drill_runs
 from ..plugin_utils.drill.text import drill_text
+from .entry import adapter
 
 
 def runs_filter(plan: t.Any, settings: t.Any, confirmed: t.Any = "", hosts: t.Any = None) -> dict[str, t.Any]:
@@ -40,4 +42,5 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"_drill_runs": runs_filter, "_drill_report": report_filter, "_drill_text": drill_text}
+        of_entry = {f"_{function.__name__}": adapter(function) for function in (entry_drill, entry_drill_key)}
+        return {"_drill_runs": runs_filter, "_drill_report": report_filter, "_drill_text": drill_text, **of_entry}

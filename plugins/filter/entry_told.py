@@ -16,10 +16,9 @@ import typing as t
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.entry.checked import entry_checked, entry_engine_keys, entry_questions, files_checked
 from ..plugin_utils.entry.deployed import entry_alone
-from ..plugin_utils.entry.status import entry_report
+from ..plugin_utils.entry.status import entry_report, entry_watched
 from ..plugin_utils.entry.told import entry_expected
 from ..plugin_utils.entry.usage import usage
-from ..plugin_utils.entry.watched import entry_watched
 from .entry import adapter
 
 

@@ -63,6 +63,10 @@ options:
     description: Name in the certificate, if it is not the URL's.
     type: str
     default: ""
+  certificate:
+    description: The certificate that the entry has to show, as PEM, whatever names it has. It is trusted in place of O(ca_path).
+    type: str
+    default: ""
   engines:
     description: The engines whose counters V(idle) reads.
     type: list
@@ -182,9 +186,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.drill.compare import chosen, compare
 from ..module_utils.drill.figures import figures
-from ..module_utils.drill.holder import Holder
 from ..module_utils.drill.load import Load, Records, Service, repeat
-from ..module_utils.drill.others import users
+from ..module_utils.drill.others import Holder, users
 from ..module_utils.tools.http_client import Target
 from ..module_utils.tools.text import visible
 
@@ -202,6 +205,7 @@ ARGUMENTS = {
     "ca_path": {"type": "path", "default": ""},
     "validate_certs": {"type": "bool", "default": True},
     "server_name": {"type": "str", "default": ""},
+    "certificate": {"type": "str", "default": ""},
     "engines": {"type": "list", "elements": "dict", "default": [], "options": ENGINE},
     "engine_api_key": {"type": "str", "default": "", "no_log": True},
     "rate": {"type": "float", "default": 4},
@@ -305,9 +309,9 @@ def main():
         module.exit_json(changed=False)
     if params["state"] == "idle":
         module.exit_json(changed=False, **idle(module))
-    target = Target(
-        params["url"], params["api_key"], params["ca_path"], params["validate_certs"], params["server_name"]
-    )
+    shown = {"ca_data": params["certificate"], "check_name": not params["certificate"]}
+    names = ("url", "api_key", "ca_path", "validate_certs", "server_name")
+    target = Target(*(params[name] for name in names), **shown)
     service = Service(target, params["model"], params["words"], params["output_tokens"], params["request_timeout"])
     records = Records(os.path.join(params["directory"], "requests.jsonl"))
     try:

@@ -88,15 +88,21 @@ class Deployment:
             return await self._counted(writer, asked)
         if asked.get("stream"):
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-            for number in range(asked.get("max_tokens", 10)):
-                event = f"data: {number}\n\n".encode()
+            for text in self._events(asked):
+                event = f"data: {text}\n\n".encode()
                 writer.write(b"%x\r\n%s\r\n" % (len(event), event))
                 await writer.drain()
                 await asyncio.sleep(self.gap)
             writer.write(b"0\r\n\r\n")
             return await writer.drain()
-        self._answer(writer, {"deployment": self.name, "bytes": len(body)})
+        self._answer(writer, self._whole(asked, len(body)))
         return await writer.drain()
+
+    def _events(self, asked):
+        return map(str, range(asked.get("max_tokens", 10)))
+
+    def _whole(self, asked, size):
+        return {"deployment": self.name, "bytes": size}
 
     async def _counted(self, writer, asked):
         """As vLLM answers: prompt, completion and cached tokens are ``count``; a stream has one event for each completion token."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.entry.watched import entry_watched
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.status import entry_watched
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring import metrics
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.entry_alerts import ENTRY_ALERTS
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files import monitoring_files

@@ -76,7 +76,7 @@ RUN_VARIABLES = {
     "compare_folder": "Folder on the controller for the reports and outputs of the playbook compare. Default: the current folder.",
     "compare_with": "File of YAML with the variables of the other topology that the playbook compare measures on the same hosts.",
     "drill": "Which faults the playbook drill makes, and the load meanwhile, see below.",
-    "drill_confirm": "The name of the deployment, which confirms that the playbook drill may kill its services.",
+    "drill_confirm": "The name of the deployment, or entry for the group entry, which confirms that the playbook drill may kill its services.",
     "drill_json": "File for the report of the playbook drill, as JSON.",
     "drill_markdown": "File for the report of the playbook drill, as Markdown.",
     "entry": "What the playbook entry deploys: models of several deployments and teams with limits at one address, see below.",

@@ -11,6 +11,7 @@ from ...module_utils.tools.how_many import how_many
 from ...module_utils.verify.logs import services_of
 from ...module_utils.verify.plan import read_plan
 from ..description.findings import Finding
+from .settings import ENTRY_KINDS
 
 Record = t.Mapping[str, t.Any]
 FORMAT = 1  # of the JSON
@@ -28,11 +29,11 @@ def drill_report(plan: Record, drill: Record, results: t.Sequence[Record]) -> di
     service_load, ``logs`` of service_log for each host, and ``problem``, why the fault was not made or nothing could be measured.
     """
     faults = [
-        _fault(run, {**result, "logs": _own_logs(plan, run, result)}, drill["limits"])
+        _fault(run, {**result, "logs": _own_logs(plan, run, result)}, _limits(drill, run))
         for run, result in zip(drill["faults"], results, strict=False)
     ]
     for run in drill["faults"][len(results) :]:
-        faults.append(_fault(run, {"problem": "an earlier step ended the drill"}, drill["limits"]))
+        faults.append(_fault(run, {"problem": "an earlier step ended the drill"}, _limits(drill, run)))
     findings = [finding for fault in faults for finding in fault["findings"]]
     return {
         "format": FORMAT,
@@ -45,6 +46,10 @@ def drill_report(plan: Record, drill: Record, results: t.Sequence[Record]) -> di
         "faults": faults,
         "passed": not any(finding["severity"] == "error" for finding in findings),
     }
+
+
+def _limits(drill: Record, run: Record) -> dict[str, t.Any]:
+    return {**drill["limits"], **run.get("limits", {})}
 
 
 def _own_logs(plan: Record, run: Record, result: Record) -> list[dict[str, t.Any]]:
@@ -67,6 +72,7 @@ def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
         *_recovery(run, made),
         *_clients(run, figures, limits),
         *_leader(run, store, limits),
+        *_address(run, result.get("address") or {}, limits),
         *_unjudged(run, made, figures),
         *_unread(run, result.get("logs") or ()),
     ]
@@ -83,7 +89,9 @@ def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
         **({"aborted": _aborted(run, made)} if run["action"] == "abort" else {}),
         "figures": figures,
         **({"store": _failover(run, store)} if store else {}),
+        **({"address": dict(result["address"])} if result.get("address") else {}),
         "logged": _logged(result.get("logs") or ()),
+        **({"limits": dict(limits)} if run.get("limits") else {}),
         "findings": [finding.as_dict() for finding in findings],
         "passed": not any(finding.severity == "error" for finding in findings),
     }
@@ -132,6 +140,20 @@ def _leader(run: Record, store: Record, limits: Record) -> t.Iterator[Finding]:
         problem = f"{store['stored_keys']:.0f} of {before['stored_keys']:.0f} keys are left, although the masters have an OpLog"
         fix = "Compare --cluster_id and enable_oplog of all masters, and read the new leader's log."
         yield _finding(run, "DRILL-KEYS", problem, fix, "All prompts are computed again until the store is filled.")
+
+
+def _address(run: Record, address: Record, limits: Record) -> t.Iterator[Finding]:
+    """Which hosts of an entry have the clients' address after the fault."""
+    if not address:
+        return
+    after, problem = address["after"], ""
+    if len(after) != 1:
+        problem = f"after the fault {' and '.join(after) or 'no host'} had the address"
+    elif after == [address["before"]] and run["action"] == "pause" and run["seconds"] > limits["gap"]:
+        problem = f"the address stayed on {after[0]}, whose program did not answer for {run['seconds']} s"
+    if problem:
+        fix = "Run status, and read keepalived's log on both hosts (journalctl -u 'ascend-inference-address-*')."
+        yield _finding(run, "DRILL-ADDRESS", problem, fix, "Clients reach the address, whoever has it.")
 
 
 def _logged(logs: t.Sequence[t.Mapping[str, Record]]) -> dict[str, dict[str, t.Any]]:
@@ -190,12 +212,18 @@ def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding
             f"a request that began {fault['failing']} s after the fault still failed (limit: {limits['failing']} s)"
         )
         fix = "Check the router's health checks: it sends requests to a service that is away."
+        if run["kind"] in ENTRY_KINDS:
+            fix = "Run status: keepalived moves the address if the other host serves."
         if run["action"] == "abort":
             fix = "Allow inference_watchdog: restart, which takes out what the probe found, or set a router that leaves engines that fail requests."
         yield _finding(run, "DRILL-FAILING", problem, fix, "The spare one was not used.")
     if fault["gap"] > limits["gap"]:
         problem = f"no good answer for {fault['gap']} s (limit: {limits['gap']} s)"
         fix = "Check the router's health checks and timeouts, and whether one instance alone bears the load."
+        if run["kind"] in ENTRY_KINDS:
+            fix = (
+                "Run status: keepalived moves the address if the other host serves, and systemd starts a program again."
+            )
         yield _finding(run, "DRILL-GAP", problem, fix, "For clients this is an outage.")
     recovered, most = fault["recovered"], limits["recovery"]
     rate = figures["baseline"]["per_second"]

@@ -13,7 +13,16 @@ from ..description.findings import Finding, SettingsError
 from ..description.loader import Reader, choice, documented, factory, number
 
 # The default comes first.
-KINDS = ("decode", *(kind for kind in ANSWERING_KINDS if kind != "decode"), "router", "mooncake_master", "etcd", "host")
+ENTRY_KINDS = ("entry", "address")
+SERVICES = (
+    "decode",
+    *(kind for kind in ANSWERING_KINDS if kind != "decode"),
+    "router",
+    "mooncake_master",
+    "etcd",
+    "host",
+)
+KINDS = (*SERVICES, *ENTRY_KINDS)
 SECONDS = {"kill": 0, "pause": 60, "jitter": 1, "abort": 60}
 TIMES = {"kill": 1, "pause": 1, "jitter": 10, "abort": 1}
 WHY = "The drill would fail requests and prove nothing."
@@ -24,7 +33,8 @@ class Fault:
     """One fault. Each has its own load, baseline and figures."""
 
     kind: str = documented(
-        "What is hit: an engine of a pool, another service, or all services of a host.", choice(*KINDS)
+        "What is hit: an engine of a pool, another service, or all services of a host. Of an entry: its program, or address, which is keepalived.",
+        choice(*KINDS),
     )
     name: str = documented(
         "Name of the service, or of the host. Default: the last one; of several masters of the store, or members of etcd, the leader.",
@@ -113,6 +123,9 @@ def _contradictions(number_: int, fault: Fault) -> t.Iterator[Finding]:
     if fault.action == "kill" and (fault.seconds or fault.times):
         problem = "a killed process has no duration"
         yield Finding(path, "DRILL-SETTING", problem, "Remove seconds and times, or set action: pause.", why=WHY)
+    if fault.kind == "address" and fault.action != "kill":
+        problem = "while keepalived is paused, both hosts have the address"
+        yield Finding(f"{path}.action", "DRILL-SETTING", problem, "Set action: kill.", why=WHY)
     if fault.action == "abort" and (fault.kind not in ANSWERING_KINDS or fault.part == "rank" or fault.times):
         problem = "only an engine as a whole breaks off requests, for one duration"
         fix = f"Remove part and times, and set kind to one of: {', '.join(ANSWERING_KINDS)}."

@@ -20,10 +20,11 @@ def drill_text(report: Record) -> list[str]:
     """Lines: one section for each fault with a timeline, a table before and after, logs and findings."""
     settings, faults = report["settings"], report["faults"]
     good = sum(fault["passed"] for fault in faults)
+    of = f"Release {report['release']}, plan " if report["release"] else "Settings "
     lines = [
         f"# Drill of {report['deployment']}: {'passed' if report['passed'] else 'FAILED'}, {good} of {len(faults)} faults survived",
         "",
-        f"Release {report['release']}, plan {report['digest'][:12]}. Load from {report['host']}: {settings['rate']} requests per second, "
+        f"{of}{report['digest'][:12]}. Load from {report['host']}: {settings['rate']} requests per second, "
         f"each with its own prompt of about {settings['words']} words, {settings['tokens']} tokens at temperature 0, every second one streamed.",
     ]
     for number, fault in enumerate(faults, 1):
@@ -67,6 +68,9 @@ def _figures(fault: Record) -> list[str]:
         )
     if fault.get("store"):
         sentences.append(_failover(fault["store"]))
+    if fault.get("address"):
+        before_, now = fault["address"]["before"], " and ".join(fault["address"]["after"]) or "no host"
+        sentences.append(f"The address was on {before_} before and {'there' if now == before_ else 'on ' + now} after.")
     if after["unstable"]:
         sentences.append(f"{after['unstable']} texts differ at each repetition, which is no fault.")
     problems = [f"* {how_many(row['count'], 'time')}: {row['problem']}" for row in after["problems"]]

@@ -15,10 +15,8 @@ import typing as t
 from ..plan.render.client_paths import BY_TASK, CLIENTS, LISTED
 from ..plan.render.template import filled
 from ..plan.service import bracketed
-from . import haproxy_peers
-from .haproxy_backends import backend, lines, section
-from .haproxy_limits import limits
-from .haproxy_status import asked_at, stated, watched
+from .haproxy_backends import asked_at, backend, lines, section, stated, watched
+from .haproxy_limits import limits, listening, peers
 from .pair import ALIVE
 from .plan import EntryPlan
 from .refusals import ERRORS, error
@@ -84,7 +82,8 @@ defaults
 backend strangers
     stick-table type ipv6 size 100k expire 2m store gpc0,gpc0_rate(60s)
 frontend clients
-@LISTEN@@FILTER@    http-request set-var(txn.id) uuid()
+@LISTEN@@FILTER@    http-after-response set-header Connection close if { be_name clients }
+    http-request set-var(txn.id) uuid()
     acl listed path @LISTED@
     acl served path @PATHS@
     acl single req.fhdr_cnt(authorization) eq 1
@@ -95,9 +94,9 @@ frontend clients
     http-request lua.removed @SECRETS@/keys.map if known { stopping }
     http-request track-sc1 src,ipmask(32,64) table strangers unless known
     http-request lua.refused key unless known
-    http-request return status 429 content-type application/json string '@BUSY@' hdr Retry-After 2 hdr Connection close if !known { sc1_gpc0_rate ge @GUESSES@ }
+    http-request return status 429 content-type application/json string '@BUSY@' hdr Retry-After 2 if !known { sc1_gpc0_rate ge @GUESSES@ }
     http-request sc-inc-gpc0(1) unless known
-    http-request return status 401 content-type application/json string '@UNKNOWN@' hdr WWW-Authenticate Bearer hdr Connection close unless known
+    http-request return status 401 content-type application/json string '@UNKNOWN@' hdr WWW-Authenticate Bearer unless known
     http-request return status 404 content-type application/json string '@NOPATH@' unless listed or served
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow GET if listed !{ method GET }
     http-request return status 405 content-type application/json string '@METHOD@' hdr Allow POST if served !{ method POST }
@@ -116,8 +115,6 @@ frontend clients
     http-request set-header X-Request-Id %[var(txn.id)]
     http-request set-uri %[path]
     http-request set-header Content-Length @LENGTH@
-    http-request set-var(txn.routed) bool(true)
-    http-after-response set-header Connection close unless { var(txn.routed) -m bool }
     use_backend @ROUTE@
 @BACKENDS@frontend status
 @ASKED@@STATED@    http-request use-service lua.metrics if { path /metrics }
@@ -223,7 +220,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
         "IDLE": lines([] if plan.front else ["option idle-close-on-response"]),
         "ADMIN": lines([] if plan.front else [f"stats socket {run}/admin.sock mode 600 level admin"]),
         "NUMBER": plan.pair.own.number,
-        "PEERS": haproxy_peers.peers(plan.pair, settings.peer_port),
+        "PEERS": peers(plan.pair, settings.peer_port),
         "SECRETS": secrets,
         "LISTEN": lines(_listening(plan, secrets)),
         "LISTED": LISTED,
@@ -253,7 +250,7 @@ def _configuration(plan: EntryPlan, folder: str, run: str) -> str:
 def _listening(plan: EntryPlan, secrets: str) -> t.Iterator[str]:
     secured = "" if plan.settings.plain_http else f" ssl crt {secrets}/entry.pem alpn http/1.1"
     for address in plan.front.listens if plan.front else (plan.settings.address,):
-        yield f"bind {bracketed(address)}:{plan.settings.port}{haproxy_peers.listening(plan.pair)}{secured}"
+        yield f"bind {bracketed(address)}:{plan.settings.port}{listening(plan.pair)}{secured}"
 
 
 def _forms(paths: t.Collection[str]) -> str:

@@ -39,6 +39,12 @@ def team_keys(entry: Entry, texts: t.Mapping[str, str]) -> tuple[dict[str, str],
     return found, findings
 
 
+def plain_key(text: str) -> str:
+    """The first key of a file that is written there itself; "" if there is none. Secret."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith(("#", "sha256:"))), "")
+
+
 def _digest(line: str) -> tuple[str, str]:
     """Digest and problem of one line."""
     if given := DIGEST.fullmatch(line):

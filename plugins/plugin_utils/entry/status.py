@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hosts of an entry as the playbook status shows them: rows, and findings with their fixes."""
+"""The hosts of an entry as the playbook status shows them: rows, findings with their fixes; and what monitoring has to know of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ import typing as t
 from ..hosts.connection import in_one_line
 from ..hosts.readable import judged
 from ..pages.markdown import table
+from ..plan.service import bracketed
+from .pair import NAME, own_address, pair_of
+from .reading import read_entry
 
 Record = t.Mapping[str, t.Any]
 HEAD = ("host", "state", "address", "routers that answer", "settings")
 MOST_OTHERS = 20  # models of a host that are shown although the inventory does not have them
 UNIT = "journalctl -u ascend-inference-entry"
+UNSEEN = (
+    "Not watched: the entry, because its metrics can be read on its hosts alone. Fix: set inference_entry.monitoring to the addresses of "
+    "Prometheus, and run the playbook entry"
+)
 
 
 def entry_report(states: t.Mapping[str, Record], expected: Record) -> dict[str, t.Any]:
@@ -118,3 +125,20 @@ def _holders(states: t.Mapping[str, Record]) -> list[str]:
         fix = "see the log of keepalived (journalctl -u 'ascend-inference-address-*'), then run ascend.inference.entry"
         return [f"no host has the address, so clients reach nothing there. Fix: {fix}"]
     return []
+
+
+def entry_watched(settings: t.Any, hosts: t.Mapping[str, str]) -> dict[str, t.Any]:
+    """What the role monitoring reads in place of a plan. ``hosts``: addresses by the names of the group entry. Raises PlanError.
+
+    Its files are named by a host, so that they are found again whatever the settings say by now.
+    """
+    entry = read_entry(settings, hosts, routed=False)
+    open_ = entry.state == "present" and entry.monitoring
+    places = {
+        name: f"{bracketed(own_address(entry, pair_of(hosts, name)))}:{entry.status_port}" for name in hosts if open_
+    }
+    note = UNSEEN if entry.state == "present" and not places else ""
+    return {
+        "deployment": f"{NAME}-{min(hosts.values()).replace(':', '-')}",
+        "entry": {"address": entry.address, "places": places, "note": note},
+    }

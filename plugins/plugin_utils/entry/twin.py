@@ -89,7 +89,11 @@ def entry_checks(
         for address in entry.deployments[each].routers
     }
     keys = {path: texts[path].strip() for path in given.values() if path}
-    digest = "" if entry.plain_http else hashlib.sha256(ssl.PEM_cert_to_DER_cert(_first(texts[entry.certificate])))
+    digest = (
+        ""
+        if entry.plain_http
+        else hashlib.sha256(ssl.PEM_cert_to_DER_cert(first_certificate(texts[entry.certificate])))
+    )
     return {
         "routers": [{"model": name, "address": address, "key": path} for (name, address), path in given.items()],
         "engine_keys": keys,
@@ -109,7 +113,7 @@ def _weights(route: Route) -> dict[str, int]:
     return weights
 
 
-def _first(text: str) -> str:
+def first_certificate(text: str) -> str:
     """The first certificate of a chain, which is the one that clients see."""
     begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
     return f"{begin}{text.partition(begin)[2].partition(end)[0]}{end}"

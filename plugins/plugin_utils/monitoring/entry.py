@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The entry in monitoring: its hosts as targets, and its alerts. They have files of their own, whichever deployments the inventory has.
 
-``watched``: the member ``entry`` of what plugin_utils/entry/watched.py makes of the settings.
+``watched``: the member ``entry`` of what plugin_utils/entry/status.py makes of the settings.
 """
 
 from __future__ import annotations

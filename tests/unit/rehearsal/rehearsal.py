@@ -40,6 +40,7 @@ def run(wanted: t.Mapping[str, Record], folder: pathlib.Path, tree: pathlib.Path
     """The calls of each case; ``tree`` is the parent folder of ansible_collections, if it is not that of this test."""
     (folder / "certificate.pem").write_text("certificate", encoding="utf-8")
     (folder / "team.keys").write_text(f"sha256:{'ab' * 32}", encoding="utf-8")
+    (folder / "drill.keys").write_text("drill-key-0123456789\n", encoding="utf-8")
     (folder / "report.json").write_text('{"findings": []}', encoding="utf-8")
     (folder / "other.yml").write_text("inference_pools: {}\n", encoding="utf-8")
     runs = [*_runs_of_roles(wanted, folder), *_runs_of_playbooks(wanted, folder)]

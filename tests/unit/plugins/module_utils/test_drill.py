@@ -19,7 +19,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.drill import etcd, fault, load, others, processes
 from ansible_collections.ascend.inference.plugins.module_utils.drill.compare import chosen, compare
 from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import figures, quantile, timeline
-from ansible_collections.ascend.inference.plugins.module_utils.drill.holder import FREE, Holder
+from ansible_collections.ascend.inference.plugins.module_utils.drill.others import FREE, Holder
 from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker

@@ -11,9 +11,8 @@ import subprocess
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.deployed import entry_alone
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.made import entry_files
-from ansible_collections.ascend.inference.plugins.plugin_utils.entry.status import entry_report
+from ansible_collections.ascend.inference.plugins.plugin_utils.entry.status import entry_report, entry_watched
 from ansible_collections.ascend.inference.plugins.plugin_utils.entry.told import entry_expected
-from ansible_collections.ascend.inference.plugins.plugin_utils.entry.watched import entry_watched
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files import monitoring_files
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_entry import (
     GOOD,
