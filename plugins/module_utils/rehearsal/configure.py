@@ -74,7 +74,8 @@ def ready(cases):
         for name in sorted(architectures(model)):
             with contextlib.suppress(Exception):  # what the class lacks is upstream's answer when a command needs it
                 registry.ModelRegistry.models[name].inspect_model_cls()
-    for name in set(sys.modules) - present:  # a class may put a module of its own in the place of vLLM's, which other classes need
+    # A class may put a module of its own in the place of vLLM's, which other classes need.
+    for name in set(sys.modules) - present:
         if name.startswith("vllm.") and getattr(sys.modules[name], "__spec__", None) is None:
             del sys.modules[name]
 

@@ -189,8 +189,15 @@ def pair(case: Answers) -> t.Iterator[Finding]:
                 "remark",
             )
             continue
-        keeps = any(each["meeting"]["keeps"] for _question, each in met.values())  # status tells who has the address
-        if not meeting["vrrp"] and not keeps:
+        keeping = [
+            name for name, (_question, each) in met.items() if each["meeting"]["keeps"]
+        ]  # status tells who has the address
+        if not meeting["vrrp"] and keeping and host not in keeping:
+            problem = (
+                f"whether VRRP of {other} arrives is not known: it says that its keepalived runs, so nothing was sent"
+            )
+            yield Finding.at(host, "", problem, "", "remark")
+        if not meeting["vrrp"] and not keeping:
             reason = f", and it was not tried: {meeting['problem']}" if meeting["problem"] else ""
             yield Finding.at(host, "", f"VRRP (IP protocol 112) of {other} does not arrive{reason}")
         if meeting["peers"]:
@@ -200,9 +207,8 @@ def pair(case: Answers) -> t.Iterator[Finding]:
 
 def _together(facts: t.Sequence[Record]) -> bool:
     """Whether both tried for long enough at the same time, or heard each other."""
-    begun = max(
-        found["meeting"]["began"] - (found["offset"] or 0) for found in facts
-    )  # also read if it decides nothing
+    # Both are read also if they decide nothing: an answer in a wrong form is then noticed with any other one.
+    begun = max(found["meeting"]["began"] - (found["offset"] or 0) for found in facts)
     ended = min(found["meeting"]["ended"] - (found["offset"] or 0) for found in facts)
     heard = all(found["meeting"]["vrrp"] and not found["meeting"]["peers"] for found in facts)
     return heard or bool(ended - begun >= TOGETHER)

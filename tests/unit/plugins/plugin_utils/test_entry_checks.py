@@ -94,7 +94,8 @@ def test_each_fault_is_one_finding_of_its_host(first, rule, severity):
             {**SILENT, "began": 19.0, "ended": 27.0},
             [("ENTRY-PAIR", "remark", "h1"), ("ENTRY-PAIR", "remark", "h2")],
         ),
-        ({**SILENT, "keeps": True}, SILENT, []),
+        ({**SILENT, "keeps": True}, {**SILENT, "keeps": True}, []),
+        ({**SILENT, "keeps": True}, SILENT, [("ENTRY-PAIR", "remark", "h2")]),
     ],
 )
 def test_what_is_said_of_two_hosts_that_do_not_meet(first, second, expected):
