@@ -93,7 +93,7 @@ def xlite(case: Case) -> t.Iterator[Finding]:
             problem = f"speculation has {tokens} tokens, and it takes {'none' if version < (0, 23) else 1}"
         elif view.instance.pool.pipeline_parallel_size > 1:
             problem = "pipeline_parallel_size is above 1"
-        elif (0, 18) <= version < (0, 19) and view.integer("block-size") != 128:
+        elif version < (0, 19) and view.integer("block-size") != 128:
             problem = "block-size: 128 is not written"
         if problem:
             yield Finding.at(view.key_path(CONFIG, "xlite_graph_config.enabled"), True, f"Xlite is on, and {problem}")

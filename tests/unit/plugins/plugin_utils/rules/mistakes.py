@@ -291,6 +291,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     M("OPTION-ALONE", "pooled", {f"{C}.args.ubatch-size": 2, "inference_release": "0.18.0"}),
     M("XLITE", "pooled", {XLITE: True, "inference_release": "0.18.0"}),
+    M("XLITE", "pooled", {XLITE: True, "inference_release": "0.13.0"}),
     M(
         "CONFIG-RANGE",
         "pooled",
