@@ -18,7 +18,6 @@ import yaml
 from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.filter.advise import services_filter as engine_counters
 from ansible_collections.ascend.inference.plugins.filter.drill import runs_filter as drill_runs
-from ansible_collections.ascend.inference.plugins.filter.fabric import settings as fabric_settings
 from ansible_collections.ascend.inference.plugins.filter.monitoring import files_filter as monitoring_files
 from ansible_collections.ascend.inference.plugins.module_utils.diagnosis.log_causes import CAUSES
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import STEPS
@@ -26,6 +25,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables as topology
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.fabric_settings import fabric_settings
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.metric_names import of_vllm
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes import playbooks
@@ -242,6 +242,13 @@ def test_what_does_not_exist_is_found(reference):
     assert not exists(reference)
 
 
+def fabric_asked(plan):
+    """What the playbook fabric says of the plan's settings. That no device was read yet is no refusal of the plan."""
+    findings = [each for each in fabric_settings(plan["hosts"], {}, {})["findings"] if each["id"] != "FABRIC-FACTS"]
+    if findings:
+        raise AnsibleFilterError(str(findings))
+
+
 # What a playbook asks the plan before its first task on a host; it raises for a refusal. compare has two stages of bench.
 ASKED = {
     "advise": lambda plan, settings: engine_counters(plan),
@@ -250,7 +257,7 @@ ASKED = {
     "drill": lambda plan, settings: drill_runs(
         plan, {"faults": [{"kind": "decode", "action": "jitter"}], "without_spare": True}, plan["deployment"]
     ),
-    "fabric": lambda plan, settings: fabric_settings(plan, {}),
+    "fabric": lambda plan, settings: fabric_asked(plan),
     "monitoring": lambda plan, settings: monitoring_files(plan, {}),
 }
 LOADS = {"colocated_pool": {"profile": "pool"}, "llmdatadist_w8a8": {"profile": "smoke"}}  # of the guides

@@ -193,7 +193,7 @@ def test_hosts_that_were_tuned_otherwise():
 )
 def test_settings_with_which_other_requests_are_sent(old, changed):
     settings = {"driver": "vllm", "profile": "p", "input": 1, "prefix": 0, "prefixes": 0, "output": 2, "trace": ""}
-    settings |= {"data": "", "rates": []}
+    settings |= {"data": "", "rates": [], "chat": False, "at_once": 0}
     without = {name: value for name, value in settings.items() if name != "driver"}  # as older reports
     assert comparable.other_settings({"settings": {**without, **old}}, settings) == changed
 
