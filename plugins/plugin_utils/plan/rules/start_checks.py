@@ -25,12 +25,12 @@ NOT_ASYNC = ("ngram", "suffix", "medusa", "mlp_speculator")
 
 
 class Together(t.NamedTuple):
-    """An option that needs another one, from one vLLM on and before another. ``given``: the value that needs it; empty for each."""
+    """An option that needs another one, from one vLLM on and before another. ``given``: the values that need it; empty: each."""
 
     flag: str
     needs: str
     has: t.Callable[[EngineView], t.Any]
-    given: str = ""
+    given: tuple[str, ...] = ()
     since: tuple[int, ...] = ()
     end: tuple[int, ...] = ()
 
@@ -43,7 +43,7 @@ TOGETHER = (
         lambda view: view.value("distributed-executor-backend") == "ray",
     ),
     Together(
-        "dtype", "a model that is not quantized", lambda view: view.value("quantization") != "ascend", given="float32"
+        "dtype", "another quantization", lambda view: view.value("quantization") != "ascend", given=("float32", "float")
     ),
     Together("enable-return-routed-experts", "an engine without a connector", lambda view: not view.kv, since=(0, 23)),
     Together(
@@ -56,7 +56,7 @@ TOGETHER = (
         "dcp-comm-backend",
         "a decode_context_parallel_size above 1",
         lambda view: view.instance.pool.decode_context_parallel_size > 1,
-        given="a2a",
+        given=("a2a",),
     ),
     Together(
         "mamba-ssu-algorithm", "mamba-backend: flashinfer", lambda view: view.value("mamba-backend") == "flashinfer"
@@ -68,6 +68,9 @@ TOGETHER = (
         "GPUs with DeepEP",
         lambda view: (view.integer("ubatch-size") or 0) < 2 or "deepep" in view.value("all2all-backend"),
         end=(0, 19),
+    ),
+    Together(
+        "spec-tokens", f"a speculative-config without {TOKENS}", lambda view: TOKENS not in view.mapping(SPECULATIVE)
     ),
     Together(
         "spec-tokens",
@@ -219,7 +222,8 @@ def alone(case: Case) -> t.Iterator[Finding]:
     """
     for row in TOGETHER:
         for view in between(case, row.since, row.end):
-            if view.truth(row.flag) and row.given in ("", view.value(row.flag)) and not row.has(view):
+            concerned = view.truth(row.flag) and (not row.given or view.value(row.flag) in row.given)
+            if concerned and not row.has(view):
                 written = view.value(row.flag) or True
                 yield Finding.at(view.path(row.flag), written, f"--{row.flag} of pool {view.kind} needs {row.needs}")
 

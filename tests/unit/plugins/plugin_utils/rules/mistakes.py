@@ -298,6 +298,16 @@ MISTAKES: tuple[Mistake, ...] = (
         {f"{C}.args.additional-config.eplb_config.eplb_policy_type": 4, "inference_release": "0.18.0"},
     ),
     M("OPTION-ALONE", "p2p", {f"{D}.args.enable-return-routed-experts": True, "inference_release": "0.23.0.post1"}),
+    M("OPTION-ALONE", "pooled", {f"{C}.args.dtype": "float", f"{C}.args.quantization": "ascend"}),
+    M(
+        "OPTION-ALONE",
+        "pooled",
+        {
+            f"{C}.args.spec-tokens": 2,
+            f"{C}.args.speculative-config": {"method": "ngram", "num_speculative_tokens": 2},
+            "inference_release": "0.23.0.post1",
+        },
+    ),
     M("OPTION-ALONE", "pooled", {STOCHASTIC: True, "inference_release": "0.23.0.post1"}),
     M("XLITE", "pooled", {XLITE: True, f"{C}.pipeline_parallel_size": 2, "inference_release": "0.23.0.post1"}),
     M("OPTION-ALONE", "pooled", {f"{C}.args.enable-log-outputs": True}),
